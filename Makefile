@@ -42,15 +42,16 @@ test: tools ## Run everything, the real engine and API server included, in three
 FAST := $(VENV)/python -m pytest -q -p no:xdist --hypothesis-profile=quick -m "not real and not exhaustive and not engine"
 FAST_FIRST := $(addprefix tests/,contracts facts)
 FAST_SECOND := $(addprefix tests/,heritage judging manifests models planning)
-FAST_THIRD := $(filter-out $(FAST_FIRST) $(FAST_SECOND) tests/real tests/support,$(patsubst %/,%,$(wildcard tests/[a-z]*/)))
+FAST_THIRD := $(filter-out $(FAST_FIRST) $(FAST_SECOND) tests/guides tests/real tests/support,$(patsubst %/,%,$(wildcard tests/[a-z]*/)))
 test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in three processes; about 70 seconds
 	@$(FAST) $(FAST_FIRST) & first=$$!; $(FAST) $(FAST_SECOND) & second=$$!; $(FAST) $(FAST_THIRD); third=$$?; \
 		wait $$first && wait $$second && exit $$third
 
-prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), restart services of 20 random stacks in turns (2), repair 200 broken stacks by what `status` blames (12), run 10,000 mutants, and run `make try`
+prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), restart services of 20 random stacks in turns (2), repair 200 broken stacks by what `status` blames (12), change every leaf of a stack, run 10,000 mutants, and run `make try`
 	@SCHEDULER_SEEDS=200 $(VENV)/python -m pytest tests/real/test_scheduler.py
 	@TURNS_SEEDS=20 $(VENV)/python -m pytest tests/real/test_turns.py
 	@STATUS_SEEDS=200 $(VENV)/python -m pytest tests/real/status/test_repairs.py
+	@LEAVES_SHARE=1 $(VENV)/python -m pytest tests/contracts/test_leaf_effects.py
 	@MUTANTS=10000 $(VENV)/python -m pytest tests/contracts/test_mutations.py
 	@$(VENV)/python -m pytest -m prove
 

@@ -14,6 +14,7 @@ from typing import Any
 from cli import named_stack
 from cli.named_stack import NamedStack, print_warnings
 from composition import Composition
+from facts import facts_file
 from planning.ground import yaml_text
 
 HELP = "print the objects of a stack as YAML, in the order of registration"
@@ -62,6 +63,16 @@ def json_text(stack: NamedStack) -> str:
     document["factsDigest"] = composition.facts_digest
     document["objects"] = [rendered.manifest for rendered in composition.objects]
     return json.dumps(document, indent=2) + "\n"
+
+
+def render_json(file_or_stack: str, facts: str | None = None, name: str | None = None) -> str:
+    """Return what `render --json` prints, for programs in Python.
+
+    `facts` is the path of a file with facts of the cluster, and `name` is `project/stack`. Prints warnings to standard
+    error. Raises `ConfigError` with all mistakes of the user.
+    """
+    facts_of_cluster = None if facts is None else facts_file.from_option(facts, "--facts")
+    return json_text(named_stack.read(file_or_stack, name, facts_of_cluster))
 
 
 def _composition(stack: NamedStack) -> Composition:

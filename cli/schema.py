@@ -147,8 +147,20 @@ def text(kind: str = "stack") -> str:
     return json.dumps(KINDS[kind](), indent=2, ensure_ascii=False) + "\n"
 
 
+_INHERITING = (
+    ("Decode", "sets"),
+    ("Prefill", "sets"),
+    ("Service", "prefill"),
+    ("Service", "encode"),
+    ("Service", "canary"),
+    ("Canary", "prefill"),
+    ("Canary", "encode"),
+)
+"""Definitions and keys of the layers that inherit keys from the definition."""
+
+
 def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """Let `defaults`, `prefill` and `canary` leave out required keys, except the `weight` of a canary.
+    """Let `defaults`, further roles, sets and `canary` leave out required keys, except the `weight` of a canary.
 
     In a stack with `defaults`, services may leave out required keys, too. Every service may leave out `accelerator`,
     because a profile may name the accelerator.
@@ -162,7 +174,7 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
     properties["services"] = _partial(services)
     tree["if"] = {"required": ["defaults"]}
     tree["else"] = {"properties": {"services": {"patternProperties": services["patternProperties"]}}}
-    for name, layer in (("Service", "prefill"), ("Service", "canary"), ("Canary", "prefill")):
+    for name, layer in _INHERITING:
         if layer in definitions.get(name, {"properties": {}})["properties"]:
             fields = definitions[name]["properties"]
             fields[layer] = _partial(fields[layer])

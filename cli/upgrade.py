@@ -28,6 +28,7 @@ from planning.releases import (
     present_name,
     repository_and_tag,
 )
+from planning.serving import Workload
 
 HELP = "say what another release channel or engine would change, restart and need"
 
@@ -135,16 +136,31 @@ def _service_words(
     if service.primary.has_own_release:
         words["release"] = name
     if engine is not None:
-        words["engine"] = {**trees.mapping(words.get("engine")), "image": _engine_image(service.primary, name, engine)}
+        words = _with_engine(words, service.primary, name, engine)
     if service.canary is not None and service.canary.has_own_release:
         words["canary"] = {**trees.mapping(words.get("canary")), "release": name}
     return words
 
 
-def _engine_image(variant: VariantPlan, name: str, version: str) -> str:
-    """Return the image of a version of vLLM, from the repository of the channel's image for the variant's devices."""
+def _with_engine(words: Mapping[str, Any], variant: VariantPlan, name: str, version: str) -> dict[str, Any]:
+    """Return the words of a service with the images of a version of vLLM: its own, and those of its sets of pods."""
+    image = _engine_image(variant.destinations[0], name, version)
+    with_image = {**words, "engine": {**trees.mapping(words.get("engine")), "image": image}}
+    if not variant.is_divided:
+        return with_image
+    section = trees.mapping(words.get("decode"))
+    sets = dict(trees.mapping(section.get("sets")))
+    for workload in variant.destinations:
+        pods = trees.mapping(sets.get(workload.set_name))
+        image = _engine_image(workload, name, version)
+        sets[workload.set_name] = {**pods, "engine": {**trees.mapping(pods.get("engine")), "image": image}}
+    return {**with_image, "decode": {**section, "sets": sets}}
+
+
+def _engine_image(workload: Workload, name: str, version: str) -> str:
+    """Return the image of a version of vLLM, from the repository of the channel's image for the pods' devices."""
     images = channel(name).images.engine
-    default = (images.get(variant.decode.accelerator.vendor) or images["nvidia"]).ref
+    default = (images.get(workload.accelerator.vendor) or images["nvidia"]).ref
     repository = default.partition("@")[0].removesuffix(f":{repository_and_tag(default)[1]}")
     return f"{repository}:v{version.removeprefix('v')}"
 

@@ -17,7 +17,7 @@ from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan
 from planning.routes.acceptance import Waits
 
-_AWAITED_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER, parts.POOL})
+_AWAITED_PARTS = frozenset({*parts.WORKLOADS, parts.PICKER, parts.POOL})
 """Parts of a service that every deployment waits for. A deployment waits only for some of the routes."""
 
 

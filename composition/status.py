@@ -22,6 +22,7 @@ from models.routing import Gateway
 from models.stack import Stack
 from models.vocabulary import amount
 from planning.ground import gateways, snapshot
+from planning.ground.loading import Loading
 from planning.ground.names import CANARY
 from planning.plans import ServicePlan, VariantPlan
 from planning.serving.workload import Workload
@@ -205,7 +206,11 @@ def _expectation(workload: Workload, size: int | None) -> Expectation:
     rates = words.rates()
     fetch_seconds = load_seconds = None
     if size is not None:
-        load_seconds = rates.begin + size // rates.load
+        load_seconds = rates.begin
+        if workload.loading.is_by_engine:
+            load_seconds += size // rates.fetch
+        if workload.loading is not Loading.STREAMED:
+            load_seconds += size // rates.load
         if workload.weights.fetches:
             fetch_seconds = size // rates.fetch
     return Expectation(workload.replicas, size, fetch_seconds, load_seconds)

@@ -194,14 +194,26 @@ def _live(access: KubeAccess, readers: Mapping[str, Reader]) -> ClusterFacts:
         return unread(apis)
     served, metrics = apis
     origin = results.pop("origin", None)
-    return ClusterFacts(served, metrics=metrics, **results, origin=origin if isinstance(origin, FactsOrigin) else None)
+    version = results.pop("read_version", None)
+    return ClusterFacts(
+        served,
+        metrics=metrics,
+        **results,
+        origin=origin if isinstance(origin, FactsOrigin) else None,
+        read_version=version if isinstance(version, str) else None,
+    )
 
 
 def _origin(api: Connection, access: KubeAccess) -> FactsOrigin:
     """Return name and version of the cluster, and the time of the read."""
-    version = item(api, "/version")
     now = datetime.now(UTC).strftime(TIME_FORMAT)
-    return FactsOrigin(name(access), None if version is None else str(version["gitVersion"]), now)
+    return FactsOrigin(name(access), _version(api), now)
+
+
+def _version(api: Connection) -> str | None:
+    """Return the version of Kubernetes; None if the server states none."""
+    version = item(api, "/version")
+    return None if version is None else str(version["gitVersion"])
 
 
 def _readers(needs: Needs) -> dict[str, Reader]:
@@ -218,10 +230,12 @@ def _readers(needs: Needs) -> dict[str, Reader]:
         readers["secrets"] = partial(inventory.secrets, places=places)
     if needs.metered:
         readers["metered"] = partial(inventory.metered_services, namespaces=needs.metered)
-    if needs.storage_classes:
-        readers["storage_classes"] = inventory.storage_classes
-    if needs.priority_classes:
-        readers["priority_classes"] = inventory.priority_classes
+    plain: Mapping[str, tuple[object, Reader]] = {
+        "read_version": (needs.image_volumes, _version),
+        "storage_classes": (needs.storage_classes, inventory.storage_classes),
+        "priority_classes": (needs.priority_classes, inventory.priority_classes),
+    }
+    readers |= {name: reader for name, (needed, reader) in plain.items() if needed}
     if needs.quotas:
         readers["quotas"] = partial(inventory.quotas, namespaces=needs.quotas)
     # Readers run in this order. The longest reads come last, because facts that are not read before the deadline are

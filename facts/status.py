@@ -13,7 +13,7 @@ from facts.connection import Connection, RefusedError
 from facts.kubeconfig import KubeAccess
 from facts.reading import Reader, item, items, read_within
 from models.trees import at, mapping, sequence
-from planning.ground import labels, listeners
+from planning.ground import labels, listeners, names
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import (
@@ -26,6 +26,7 @@ from planning.ground.snapshot import (
     LEASE,
     NODE,
     POD,
+    POOL,
     ROUTE,
     SERVICE,
     TLS_CERTIFICATE,
@@ -33,6 +34,7 @@ from planning.ground.snapshot import (
     Snapshot,
 )
 from planning.interceptor import resolution
+from planning.picker.proxy import CONTAINER as PROXY_CONTAINER
 
 _DEADLINE_SECONDS = 15
 _PAGE = "5000"
@@ -41,7 +43,7 @@ _CERTIFICATES = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----E
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
 _OF_ROUTES = frozenset({GATEWAY, SERVICE})
-"""Kinds of which only the objects are read that routes need. They are read after the routes."""
+"""Kinds of which only the objects are read that routes or proxies need. They are read after the other kinds."""
 _OF_INTERCEPTORS = (DEPLOYMENT, POD)
 """Kinds from which an interceptor is judged."""
 _OPTIONS = {EVENT: {"fieldSelector": "type=Warning"}}
@@ -72,7 +74,7 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     for kind in _OF_INTERCEPTORS:
         readers[kind] = partial(_with_interceptors, kind=kind, scope=scope, lists=lists, refused=refused)
     readers[GATEWAY] = partial(_gateways, lists=lists)
-    readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
+    readers[SERVICE] = partial(_services, scope=scope, lists=lists)
     if scope.certificates:
         readers[TLS_CERTIFICATE] = partial(_certificates, lists=lists)
         readers[CERTIFICATE] = partial(_renewals, lists=lists)
@@ -178,6 +180,55 @@ def _renewals(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Seque
         if error.status != http.HTTPStatus.NOT_FOUND:
             raise
         return ()
+
+
+def _services(api: Connection, scope: ReadScope, lists: Mapping[str, Sequence[Manifest]]) -> Sequence[Manifest]:
+    """Read the Services by which requests find their way: those that interceptors search, and those of proxies."""
+    return [*_searched_services(api, scope, lists), *_proxies(api, lists)]
+
+
+def _proxies(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Iterator[Manifest]:
+    """Yield the Services of the proxies beside pickers.
+
+    Whether a picker had a proxy is unknown if its Deployment is missing. A Service that may not be read then is none,
+    because the rights of stacks without proxies leave it out.
+    """
+    if DEPLOYMENT not in lists:
+        return
+    deployments = {_place(item): item for item in lists[DEPLOYMENT]}
+    places = {_proxy_place(item): True for item in deployments.values() if _has_proxy(item)}
+    for pool in lists.get(POOL, ()):
+        picker = (_place(pool)[0], str(at(pool, "spec", "endpointPickerRef", "name")))
+        if picker not in deployments:
+            places.setdefault(_proxy_place(pool), False)
+    for (namespace, name), is_known in sorted(places.items()):
+        try:
+            service = item(api, f"{live_objects.path(SERVICE, namespace)}/{name}")
+        except RefusedError as error:
+            if is_known or error.status != http.HTTPStatus.FORBIDDEN:
+                raise
+            continue
+        if service is not None:
+            yield _manifest(service)
+
+
+def _has_proxy(deployment: Manifest) -> bool:
+    """Tell whether a Deployment is that of a picker with a proxy."""
+    containers = map(mapping, sequence(at(deployment, "spec", "template", "spec", "containers")))
+    labelled = mapping(at(deployment, "metadata", "labels"))
+    is_picker = labelled.get("app.kubernetes.io/component") == "endpoint-picker"
+    return is_picker and any(container.get("name") == PROXY_CONTAINER for container in containers)
+
+
+def _proxy_place(part: Manifest) -> tuple[str, str]:
+    """Return namespace and name of the Service of the proxies of the variant to which an object belongs."""
+    base = str(mapping(at(part, "metadata", "labels")).get(labels.NAME, ""))
+    return _place(part)[0], names.proxy_service(base)
+
+
+def _place(manifest: Manifest) -> tuple[str, str]:
+    metadata = mapping(manifest.get("metadata"))
+    return str(metadata.get("namespace", "")), str(metadata.get("name", ""))
 
 
 def _searched_services(

@@ -59,6 +59,10 @@ def _unknown_names(template: PodTemplate) -> Iterator[Problem]:
     """Yield a problem for each container without an image, or with the name of another, and for each unknown volume."""
     pod = template.spec
     volumes = [str(volume.get("name")) for volume in mappings(pod.get("volumes"))]
+    for index, name in enumerate(volumes):
+        if name in volumes[:index]:
+            at = Path(*template.at, "spec", "volumes", index)
+            yield Problem(at, f"has the name of another volume of this pod ({name})", "choose another name")
     of_pod = tuple(containers(pod))
     names = [container.get("name") for _, container in of_pod]
     for number, (container_at, container) in enumerate(of_pod):

@@ -35,6 +35,9 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
     """Return what the rendered objects of a plan need from a cluster."""
     items = [_Item(rendered, plan.section(rendered.id)) for rendered in objects]
     manifests = [item.rendered.manifest for item in items]
+    workloads = [
+        workload for service in plan.services for variant in service.variants for workload in variant.workloads
+    ]
     created = frozenset(manifest["metadata"]["name"] for manifest in manifests if manifest["kind"] == "Namespace")
     namespaces = frozenset(item.rendered.place[2] for item in items) - {""}
     pods = [(item, template) for item in items for template in pod_templates.templates(item.rendered.manifest)]
@@ -47,6 +50,7 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
         created=created,
         secrets=tuple(secret for secret in secrets if (secret.namespace, secret.name) not in own_secrets),
         metered=frozenset(item.rendered.place[2] for item in items if _is_metered(item.rendered.manifest)),
+        proxies=frozenset(_proxies(plan)),
         interceptors=frozenset({plan.interceptor.namespace} if plan.interceptor is not None else ()),
         storage_classes=_distinct(
             (item, at, name)
@@ -61,11 +65,20 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
             for item, template in pods
             if template.spec.get("priorityClassName")
         ),
+        image_volumes=_distinct((item, at, name) for item, template in pods for at, name in _image_volumes(template)),
         pods=tuple(_privileges(item, template) for item, template in pods),
         nodes=bool(pods),
         quotas=frozenset(item.rendered.place[2] for item, _ in pods),
-        slices=any(manifest["kind"] == "ResourceClaimTemplate" for manifest in manifests),
+        slices=any(workload.claims_devices for workload in workloads),
     )
+
+
+def _proxies(plan: StackPlan) -> Iterator[tuple[str, str]]:
+    """Yield namespace and name of the Services of the proxies beside pickers."""
+    for service in plan.services:
+        for variant in service.variants:
+            if variant.endpoint_picker is not None and variant.endpoint_picker.proxy is not None:
+                yield variant.names.namespace, variant.names.proxy
 
 
 def _is_metered(manifest: Mapping[str, Any]) -> bool:
@@ -104,6 +117,14 @@ def _secrets(template: PodTemplate) -> Iterator[_Name]:
             yield from _hard_reference(Path(*at, "env", index, "valueFrom", "secretKeyRef"), reference)
         for index, source in enumerate(container.get("envFrom", ())):
             yield from _hard_reference(Path(*at, "envFrom", index, "secretRef"), source.get("secretRef", EMPTY))
+
+
+def _image_volumes(template: PodTemplate) -> Iterator[_Name]:
+    """Yield the images that a pod mounts as volumes."""
+    for index, volume in enumerate(template.spec.get("volumes", ())):
+        reference = volume.get("image", EMPTY).get("reference")
+        if reference:
+            yield Path(*template.at, "spec", "volumes", index, "image", "reference"), reference
 
 
 def _hard_reference(at: Path, reference: Mapping[str, Any], field: str = "name") -> Iterator[_Name]:

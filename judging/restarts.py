@@ -21,7 +21,7 @@ from planning.ground.order import Id
 from planning.ground.turns import SIDE_BY_SIDE, Turns
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 
-_SERVING = frozenset({parts.DECODE.workload, parts.PREFILL.workload})
+_SERVING = frozenset(parts.WORKLOADS)
 _AWAITED = _SERVING | {parts.PICKER}
 """Parts with pods. A service is ready when all its objects of these parts are."""
 

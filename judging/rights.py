@@ -207,6 +207,8 @@ def _status_reads(stack_objects: StackObjects, needs: Needs, options: Options) -
             yield _EVERYWHERE, _rule(kind, _LIST)
         elif kind == snapshot.SERVICE:
             yield from ((namespace, _rule(kind, _LIST)) for namespace in sorted(needs.metered))
+            proxies = sorted(needs.proxies)
+            yield from ((namespace, Rule("", ("services",), _READ, (name,))) for namespace, name in proxies)
         elif kind != snapshot.GATEWAY:
             yield from ((namespace, _rule(kind, _LIST)) for namespace in namespaces)
     for namespace in sorted(needs.interceptors):

@@ -17,9 +17,13 @@ ROUTE = "route"
 _EMPTY: Mapping[str, str] = {}
 
 
-def part_object(variant: VariantPlan, part: Part, manifest: Manifest) -> Rendered:
-    """Return a manifest as the variant's object for a part. A variant must have at most one object of this part."""
-    return Rendered(Id(variant.owner, part), manifest, part.suffix)
+def part_object(variant: VariantPlan, part: Part, manifest: Manifest, set_name: str = "") -> Rendered:
+    """Return a manifest as the variant's object for a part.
+
+    A variant must have at most one object of this part, or one for each set of pods. `set_name` is empty if the object
+    belongs to no set.
+    """
+    return Rendered(Id(variant.owner, part, set_name), manifest, part.suffix_of(set_name))
 
 
 def metadata(

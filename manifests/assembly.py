@@ -142,3 +142,11 @@ def _routing(plan: StackPlan) -> Iterator[Rendered]:
     for service in plan.services:
         if service.route is not None:
             yield routing.route(service, service.route)
+        for variant in service.variants:
+            yield from _with_prefix(_proxy(variant), f"{service.key}-{variant.variant_prefix}")
+
+
+def _proxy(variant: VariantPlan) -> Iterator[Rendered]:
+    plan = None if variant.endpoint_picker is None else variant.endpoint_picker.proxy
+    if plan is not None:
+        yield picker.proxy_service(variant, plan)

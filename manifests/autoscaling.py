@@ -6,6 +6,7 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Manifest, compact
+from models.autoscaling import Schedule
 from models.paths import Path
 from planning.plans import VariantPlan
 from planning.serving import formulas
@@ -16,6 +17,8 @@ REPLICAS = ("spec.replicas",)
 """Fields of a workload that its autoscaler writes. The manifest omits these fields, and Pulumi ignores them."""
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
 """Regular expression for the end of a pod's name, by kind of the workload that makes the pod."""
+_EVERY_POD = "-[0-9]+(-[0-9]+)?"
+"""The same for a LeaderWorkerSet whose pods all get requests. The first expression matches leaders only."""
 _TARGETS = {"AverageValue": "averageValue", "Value": "value"}
 """Name of the field that holds the number in a metric's target, by type of the target."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
@@ -32,13 +35,20 @@ def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
             "metadata": metadata,
             "spec": _hpa(target, autoscaler),
         }
-    pods = f'namespace="{variant.names.namespace}",pod=~"{workload.name}{_PODS[workload.kind]}"'
+    pods = f'namespace="{variant.names.namespace}",pod=~"{workload.name}{_pods(workload)}"'
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
         "metadata": metadata,
         "spec": _scaled_object(target, autoscaler, autoscaler.keda, pods, variant.names.namespace),
     }
+
+
+def _pods(workload: Workload) -> str:
+    """Return the regular expression for the end of the names of the pods that get requests."""
+    if workload.layout.every_pod_serves:
+        return _EVERY_POD
+    return _PODS[workload.kind]
 
 
 def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
@@ -114,6 +124,7 @@ def _scaled_object(
     triggers = [_trigger(metric, keda, pods, namespace) for metric in autoscaler.metrics]
     if keda.queue is not None:
         triggers.append(_waking_trigger(keda.queue, keda, namespace))
+    triggers += map(_schedule_trigger, keda.schedules)
     return compact(
         {
             "scaleTargetRef": target,
@@ -174,6 +185,12 @@ def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str,
     """
     settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
     return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
+
+
+def _schedule_trigger(schedule: Schedule) -> dict[str, Any]:
+    """Render a trigger for a time window (keda v2.18.0, pkg/scalers/cron_scaler.go, `cronMetadata`)."""
+    window = {"timezone": schedule.timezone, "start": schedule.start, "end": schedule.end}
+    return {"type": "cron", "metadata": {**window, "desiredReplicas": str(schedule.replicas)}}
 
 
 def _picker_query(metric: PickerLoad, namespace: str) -> str:

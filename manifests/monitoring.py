@@ -32,7 +32,7 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
             manifest = _pod_monitoring(metadata, selector, scrape, POD_SERIES, None)
         else:
             manifest = _pod_monitor(metadata, selector, scrape)
-        yield about.part_object(variant, parts.ROLES[workload.role].monitor, manifest)
+        yield about.part_object(variant, parts.ROLES[workload.stage.name].monitor, manifest, workload.set_name)
 
 
 def of_picker(variant: VariantPlan) -> Iterator[Rendered]:

@@ -30,7 +30,7 @@ def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
 
 def _policy_object(variant: VariantPlan, policy: Policy, component: str) -> Rendered:
     network_policy = manifest(policy, about.metadata(variant, component, policy.name))
-    return about.part_object(variant, policy.part, network_policy)
+    return about.part_object(variant, policy.part, network_policy, policy.set_name)
 
 
 def manifest(policy: Policy, metadata: Mapping[str, Any]) -> Manifest:

@@ -29,12 +29,18 @@ from planning.ground.awaiting import SERVICE
 from planning.ground.mounts import CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import PICKER_PORT
+from planning.picker import proxy
 from planning.picker.containers import PICKER_CONTAINER, Companion
 from planning.picker.deployment import CONFIG_KEY, HealthProbe, Origination
+from planning.picker.proxy import ProxyPlan
 from planning.plans import VariantPlan
 
 _EXT_PROC = "grpc-ext-proc"
 """Name of the port at which the gateway asks the picker which pod takes a request. Pods and Service have this port."""
+_HTTP = "http"
+"""Name of the port at which the proxy takes requests."""
+_PROXY_USER = 65532
+"""User id of the proxy. Envoy's images name root, or a user by name, and write nothing."""
 _TOKEN = "api-token"  # noqa: S105, a name
 """Name of the volume with the token with which the picker asks the API server. No other container mounts it."""
 
@@ -89,9 +95,14 @@ def _config(variant: VariantPlan) -> Rendered:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": _metadata(variant),
-        "data": {CONFIG_KEY: variant.picker.config},
+        "data": compact({CONFIG_KEY: variant.picker.config, proxy.CONFIG_KEY: _proxy_config(variant)}),
     }
     return about.part_object(variant, parts.PICKER_CONFIG, manifest)
+
+
+def _proxy_config(variant: VariantPlan) -> str | None:
+    plan = variant.picker.proxy
+    return None if plan is None else plan.config
 
 
 def _service(variant: VariantPlan) -> Rendered:
@@ -115,6 +126,24 @@ def _service(variant: VariantPlan) -> Rendered:
         "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
     return awaiting.with_wait(about.part_object(variant, parts.PICKER_SERVICE, manifest), SERVICE)
+
+
+def proxy_service(variant: VariantPlan, plan: ProxyPlan) -> Rendered:
+    """Render the Service through which clients within the cluster reach the proxies of a variant's current pickers."""
+    port = {
+        "name": _HTTP,
+        "port": plan.service_port,
+        "targetPort": plan.port,
+        "protocol": "TCP",
+        "appProtocol": "http",
+    }
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": about.metadata(variant, about.PICKER, variant.names.proxy),
+        "spec": {"type": "ClusterIP", "selector": labels.picker_selector(variant.names), "ports": [port]},
+    }
+    return awaiting.with_wait(about.part_object(variant, parts.PROXY_SERVICE, manifest), SERVICE)
 
 
 def _pool(variant: VariantPlan) -> Rendered:
@@ -201,7 +230,7 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
             "terminationGracePeriodSeconds": picker.grace,
             **scheduling(picker.placement),
             "securityContext": security(),
-            "containers": [_container(variant), *map(_companion, picker.companions)],
+            "containers": [_container(variant), *_proxies(picker.proxy), *map(_companion, picker.companions)],
             "volumes": [
                 {"name": "config", "configMap": {"name": variant.names.picker}},
                 token_volume(_TOKEN),
@@ -267,6 +296,36 @@ def _companion(companion: Companion) -> Manifest:
             "volumeMounts": mounts,
         }
     )
+
+
+def _proxies(plan: ProxyPlan | None) -> Iterator[Manifest]:
+    """Yield the proxy beside the picker, if there is one. It ends after the requests that still run."""
+    if plan is None:
+        return
+    ready = {"httpGet": {"path": proxy.READY_PATH, "port": proxy.READY_PORT}}
+    yield {
+        "name": proxy.CONTAINER,
+        "image": plan.image,
+        # Envoy takes the value of a flag as an argument of its own alone.
+        "args": [
+            "--config-path",
+            f"{CONFIG_MOUNT}/{proxy.CONFIG_KEY}",
+            "--disable-hot-restart",
+            "--log-level",
+            "warning",
+        ],
+        "ports": [
+            {"name": _HTTP, "containerPort": plan.port, "protocol": "TCP"},
+            {"name": "proxy-ready", "containerPort": proxy.READY_PORT, "protocol": "TCP"},
+        ],
+        "readinessProbe": {**ready, "periodSeconds": 2},
+        "livenessProbe": {**ready, "periodSeconds": 10},
+        "lifecycle": {"preStop": {"sleep": {"seconds": plan.pre_stop}}},
+        "resources": compact({"requests": plan.requests, "limits": plan.limits}),
+        **TERMINATION,
+        "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True, "runAsUser": _PROXY_USER},
+        "volumeMounts": [{"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True}],
+    }
 
 
 def _live(path: str, port: int) -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from manifests import pod_templates
+from manifests import claims, pod_additions, pod_templates
 from manifests.objects import Manifest, compact, field_ref
 from models.paths import Path
 from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
+from planning.ground.lifecycle import ProbePlan
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import REQUIRED, Placement
+from planning.serving.additions import PodContainerPlan
+from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SIDECAR_CONTAINER, SidecarPlan, SidecarProbe
 from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
@@ -58,8 +61,6 @@ _ANNOTATIONS = {
     for kind, templates in _TEMPLATES.items()
 }
 """Paths of the annotations of pods, by kind of the manifest."""
-_DEVICE_CLAIM = "accelerators"
-"""Name of the device claim in a pod. A pod has a device claim if its accelerator class allocates devices by claims."""
 
 
 def annotation_origins(kind: str, annotations: Mapping[str, Path]) -> dict[Path, Path]:
@@ -78,13 +79,14 @@ def secret_origins(
     return {
         place: origin
         for template in pod_templates.templates(manifest)
-        for place, origin in _secret_origins(Path(*template.at, "spec"), template.spec, env, volumes)
+        for place, origin in pod_secret_origins(Path(*template.at, "spec"), template.spec, env, volumes)
     }
 
 
-def _secret_origins(
+def pod_secret_origins(
     at: Path, pod: Manifest, env: Mapping[str, Iterable[Variable]], volumes: Mapping[str, Path]
 ) -> Iterator[tuple[Path, Path]]:
+    """Yield the origins of the names of Secrets in a pod at a path of a manifest; see `secret_origins`."""
     for container_at, container in pod_templates.containers(pod):
         for index, variable in enumerate(env.get(container["name"], ())):
             if variable.secret_at is not None:
@@ -109,6 +111,14 @@ def fetch_secrets(fetches: Sequence[Fetch]) -> dict[str, Path]:
         if fetch.public_key is not None:
             origins.setdefault(_PUBLIC_KEY, fetch.public_key.at)
     return origins
+
+
+def image_origins(weights: Weights, spec: Path, pod: Manifest) -> Iterator[tuple[Path, Path]]:
+    """Yield the origins of the references of images that hold weights. `spec` is the path of the pod in the object."""
+    for index, volume in enumerate(pod.get("volumes", ())):
+        image = weights.images.get(volume["name"])
+        if image is not None:
+            yield Path(*spec, "volumes", index, "image", "reference"), image.at
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
@@ -141,7 +151,7 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod that receives the requests to a replica: the replica's only pod, or the leader of its pods."""
+    """Render a pod that receives requests: the replica's only pod, the leader of its pods, or each of its pods."""
     fetches = _fetches(workload.weights)
     engine = _engine(workload)
     if workload.sidecar is None:
@@ -158,9 +168,7 @@ def _pod(
     workload: Workload, init_containers: list[Manifest], engine: Manifest, *more_volumes: Manifest
 ) -> dict[str, Any]:
     settings = workload.pod_settings
-    device_claims: list[dict[str, str]] = []
-    if workload.device_claim is not None:
-        device_claims = [{"name": _DEVICE_CLAIM, "resourceClaimTemplateName": workload.name}]
+    added = workload.additions
     return compact(
         {
             "serviceAccountName": settings.service_account,
@@ -168,12 +176,13 @@ def _pod(
             "enableServiceLinks": False,
             "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
             "securityContext": security(settings.run_as_user, settings.fs_group, settings.supplemental_groups or ()),
+            **pod_additions.host_namespaces(added),
             "terminationGracePeriodSeconds": workload.drain.grace,
             **scheduling(workload.placement),
-            "resourceClaims": device_claims,
-            "initContainers": init_containers,
-            "containers": [engine],
-            "volumes": [*_volumes(workload), *more_volumes],
+            "resourceClaims": claims.of_pod(workload.claims),
+            "initContainers": [*map(_further_container, added.init_containers), *init_containers],
+            "containers": [engine, *map(_further_container, added.containers)],
+            "volumes": [*_volumes(workload), *more_volumes, *pod_additions.volumes(added)],
         }
     )
 
@@ -295,7 +304,7 @@ def _engine(workload: Workload) -> Manifest:
     """Render the engine container of a pod that receives requests, with ports, probes and a `preStop` sleep."""
     engine = workload.engine
     return {
-        **_container(workload, engine.arguments),
+        **_container(workload, engine.command, engine.arguments),
         "ports": _ports(workload.engine_port_names[0], engine.ports),
         **_probes(workload),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.pre_stop}}},
@@ -305,30 +314,38 @@ def _engine(workload: Workload) -> Manifest:
 def _worker_engine(workload: Workload) -> Manifest:
     """Render the engine container of a worker pod, with a `preStop` sleep, but without ports and probes."""
     return {
-        **_container(workload, workload.engine.worker_arguments),
+        **_container(workload, workload.engine.worker_command, workload.engine.worker_arguments),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.worker_pre_stop}}},
     }
 
 
-def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
+def _container(workload: Workload, command: Iterable[str], arguments: Iterable[str]) -> dict[str, Any]:
     engine = workload.engine
-    resources: dict[str, Any] = {"requests": engine.requests, "limits": engine.limits}
-    if workload.device_claim is not None:
-        resources["claims"] = [{"name": _DEVICE_CLAIM}]
+    resources: dict[str, Any] = {
+        "requests": engine.requests,
+        "limits": engine.limits,
+        "claims": claims.of_container(workload.claims),
+    }
     return compact(
         {
             "name": engine.name,
             "image": engine.image,
             "imagePullPolicy": engine.pull_policy,
-            "command": list(engine.command),
+            "command": list(command),
             "args": list(arguments),
             "env": environment(engine.env),
             "resources": compact(resources),
             **TERMINATION,
-            "securityContext": CONTAINER_SECURITY,
+            "securityContext": pod_additions.security(workload.additions.security),
             "volumeMounts": _mounts(workload),
         }
     )
+
+
+def _further_container(container: PodContainerPlan) -> Manifest:
+    """Render a further container of a user. Its root file system is writable, because most images write to it."""
+    rendered = {**pod_additions.arguments(container), "env": environment(container.env), **TERMINATION}
+    return compact(rendered)
 
 
 def _mounts(workload: Workload) -> list[dict[str, Any]]:
@@ -341,29 +358,32 @@ def _mounts(workload: Workload) -> list[dict[str, Any]]:
         {"name": "home", "mountPath": ENGINE_HOME},
         {"name": "shared-memory", "mountPath": "/dev/shm"},  # noqa: S108, the engine's shared memory is there
         *certificate_mounts(workload.engine.certificate),
+        *map(dict, pod_additions.mounts(workload.additions.mounts)),
     ]
 
 
 def _probes(workload: Workload) -> dict[str, Any]:
-    engine = workload.engine
-    probes = engine.probes
-
-    def probe(path: str, failures: int) -> dict[str, Any]:
-        request: dict[str, Any] = {"path": path, "port": engine.probe_port}
-        if engine.certificate is not None:
-            request["scheme"] = "HTTPS"
-        return {
-            "httpGet": request,
-            "periodSeconds": probes.interval,
-            "timeoutSeconds": probes.timeout,
-            "failureThreshold": failures,
-        }
-
+    probes = workload.engine.probes
     return {
-        "startupProbe": probe(probes.path, probes.startup_failures),
-        "readinessProbe": probe(probes.path, probes.failure_threshold),
-        "livenessProbe": probe(probes.liveness_path, probes.failure_threshold),
+        "startupProbe": _probe(workload.engine, probes.startup),
+        "readinessProbe": _probe(workload.engine, probes.readiness),
+        "livenessProbe": _probe(workload.engine, probes.liveness),
     }
+
+
+def _probe(engine: EnginePlan, probe: ProbePlan) -> dict[str, Any]:
+    port = engine.probe_port
+    handler: dict[str, Any] = {"tcpSocket": {"port": port}}
+    if probe.path is not None:
+        scheme = None if engine.certificate is None else "HTTPS"
+        handler = {"httpGet": compact({"path": probe.path, "port": port, "scheme": scheme})}
+    times = {
+        "initialDelaySeconds": probe.initial_delay,
+        "periodSeconds": probe.interval,
+        "timeoutSeconds": probe.timeout,
+        "failureThreshold": probe.failures,
+    }
+    return {**handler, **compact(times)}
 
 
 def _volumes(workload: Workload) -> list[dict[str, Any]]:
@@ -374,6 +394,7 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
             {"name": volume, "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
             for volume, claim in weights.claims.items()
         ),
+        *({"name": volume, "image": {"reference": image.text}} for volume, image in weights.images.items()),
         {"name": "home", "emptyDir": {}},
         {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": workload.shared_memory}},
         *fetch_volumes(weights.fetches),

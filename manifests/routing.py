@@ -35,11 +35,12 @@ def routed_service(variant: VariantPlan) -> Rendered:
         "protocol": "TCP",
         "appProtocol": "http",
     }
+    selector = labels.routed_selector(variant.names, is_divided=variant.is_divided)
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract, annotations),
-        "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
+        "spec": {"type": "ClusterIP", "selector": selector, "ports": [port]},
     }
     rendered = about.part_object(variant, parts.SERVICE, manifest)
     rendered = replace(rendered, delete_first=variant.search_id is not None)

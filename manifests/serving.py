@@ -1,49 +1,48 @@
 """Serving workloads of a variant: a Deployment or LeaderWorkerSet per role, with disruption budget and autoscaler."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests import about, autoscaling, awaiting, pods, rbac
+from manifests import about, autoscaling, awaiting, claims, pod_additions, pod_templates, pods, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
 from models.paths import Path
 from models.trees import without_none
 from planning.ground import labels, parts, patch
-from planning.ground.api_groups import CLAIM_TEMPLATE_API
 from planning.plans import VariantPlan
+from planning.serving.additions import FilesPlan
 from planning.serving.sidecar import SidecarPlan
 from planning.serving.workload import Workload
 
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the serving objects of a variant, role by role."""
-    if variant.decode.sidecar is not None:
-        yield from _pool_reader(variant, variant.decode.sidecar)
+    sidecar = variant.destinations[0].sidecar
+    if sidecar is not None:
+        yield from _pool_reader(variant, sidecar)
     for workload in variant.workloads:
-        role_parts = parts.ROLES[workload.role]
-        if workload.device_claim is not None:
-            claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
-            yield replace(claim, replace=True)
+        role_parts = parts.ROLES[workload.stage.name]
+        yield from claims.templates(variant, workload)
+        if workload.additions.files is not None:
+            yield _files(variant, workload, workload.additions.files)
         if workload.disruptions is not None:
-            yield about.part_object(variant, role_parts.budget, _budget(variant, workload))
+            yield about.part_object(variant, role_parts.budget, _budget(variant, workload), workload.set_name)
         yield from _scaled_workload(variant, workload)
 
 
 def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload and, if the number of replicas is not fixed, its autoscaler."""
-    role_parts = parts.ROLES[workload.role]
+    role_parts = parts.ROLES[workload.stage.name]
     unpatched = _workload(variant, workload)
     manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
-    rendered = about.part_object(variant, role_parts.workload, manifest)
+    rendered = about.part_object(variant, role_parts.workload, manifest, workload.set_name)
     workload_object = replace(rendered, wait=workload.wait, origins=_origins(variant, workload, unpatched, manifest))
     if workload.autoscaler is None:
         yield workload_object
         return
     yield replace(workload_object, ignore=autoscaling.REPLICAS)
     autoscaler = autoscaling.manifest(variant, workload, workload.autoscaler)
-    autoscaler_object = about.part_object(variant, role_parts.autoscaler, autoscaler)
+    autoscaler_object = about.part_object(variant, role_parts.autoscaler, autoscaler, workload.set_name)
     yield replace(autoscaler_object, origins=autoscaling.origins(workload.autoscaler))
 
 
@@ -74,12 +73,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together; only the leader gets requests."""
-    leader_labels = labels.role_selector(variant.names, workload.role)
-    worker_labels = labels.worker(variant.names, workload.role)
-    ports = _served_ports(variant, workload)
-    leader_template = _template(variant, workload, leader_labels, pods.leader(workload), ports)
-    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together."""
     strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": workload.api_version,
@@ -96,11 +90,25 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
             "leaderWorkerTemplate": {
                 "size": workload.layout.pods_per_replica,
                 "restartPolicy": "RecreateGroupOnPodRestart",
-                "leaderTemplate": leader_template,
-                "workerTemplate": worker_template,
+                **_group_templates(variant, workload),
             },
         },
     }
+
+
+def _group_templates(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
+    """Render the pod templates of a LeaderWorkerSet: one if every pod gets requests, else one for the leader as well.
+
+    Without a template of its own, the leader has that of the workers (lws v0.9.0, leaderworkerset_types.go).
+    """
+    serving_labels = labels.role_selector(variant.names, workload.role)
+    ports = _served_ports(variant, workload)
+    serving_template = _template(variant, workload, serving_labels, pods.leader(workload), ports)
+    if workload.layout.every_pod_serves:
+        return {"workerTemplate": serving_template}
+    worker_labels = labels.worker(variant.names, workload.role)
+    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    return {"leaderTemplate": serving_template, "workerTemplate": worker_template}
 
 
 def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:
@@ -117,7 +125,7 @@ def _template(
     pod: Mapping[str, Any],
     ports: Mapping[str, str],
 ) -> dict[str, Any]:
-    override = {**labels.serving(variant.names.base, workload.role), **identity}
+    override = {**labels.serving(variant.names.base, workload.stage.name), **identity}
     return {
         "metadata": compact(
             {
@@ -125,7 +133,13 @@ def _template(
                     variant, about.MODEL_SERVER, base=workload.pod_settings.labels, override=override
                 ),
                 "annotations": sort_keys(
-                    {**variant.user_annotations, **workload.pod_settings.annotations, **_checksum(workload), **ports}
+                    {
+                        **variant.user_annotations,
+                        **workload.pod_settings.annotations,
+                        **claims.checksums(workload.claims),
+                        **_reasons(workload),
+                        **ports,
+                    }
                 ),
             }
         ),
@@ -154,40 +168,28 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _claim(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the template of each pod's device claim."""
-    return {
-        "apiVersion": CLAIM_TEMPLATE_API,
-        "kind": "ResourceClaimTemplate",
-        "metadata": _metadata(variant, workload.name),
-        "spec": _claim_spec(workload),
-    }
+def _files(variant: VariantPlan, workload: Workload, files: FilesPlan) -> Rendered:
+    """Render the ConfigMap with the files of a role's volumes.
 
-
-def _claim_spec(workload: Workload) -> dict[str, Any]:
-    claim = workload.device_claim
-    if claim is None:
-        return {}
-    exactly = {
-        "deviceClassName": claim.device_class_name,
-        "allocationMode": "ExactCount",
-        "count": workload.layout.chips_per_pod,
-        "selectors": [{"cel": {"expression": expression}} for expression in claim.selectors],
-    }
-    devices = {"requests": [{"name": "devices", "exactly": compact(exactly)}]}
-    return {"spec": {"devices": devices}}
-
-
-def _checksum(workload: Workload) -> dict[str, str]:
-    """Return an annotation for pods: the hash of the device claim.
-
-    A running pod keeps its device claim, even if the planned claim changes. The hash changes with the planned claim,
-    so that the workload replaces the pods.
+    The logical name has the hash of the files. So a run with other files creates their ConfigMap before it updates the
+    workload, and deletes the former ConfigMap last. A run that fails deletes nothing.
     """
-    if workload.device_claim is None:
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _metadata(variant, files.name),
+        "data": dict(files.texts),
+    }
+    rendered = about.part_object(variant, parts.ROLES[workload.stage.name].files, manifest, workload.set_name)
+    return replace(rendered, suffix=f"{rendered.suffix}-{files.digest}")
+
+
+def _reasons(workload: Workload) -> dict[str, str]:
+    """Return an annotation for pods: why containers have privileges."""
+    reasons = workload.additions.reasons
+    if not reasons:
         return {}
-    text = json.dumps(_claim_spec(workload), sort_keys=True)
-    return {"checksum/claim": hashlib.sha256(text.encode()).hexdigest()}
+    return {labels.PRIVILEGES_REASON: "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
@@ -196,11 +198,12 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
     The service account comes first, if the stack creates it.
     """
     name = variant.names.decode
-    settings = variant.decode.pod_settings
-    if settings.makes_account:
+    settings = [workload.pod_settings for workload in variant.destinations]
+    if any(pod.makes_account for pod in settings):
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))
     yield about.part_object(variant, parts.DECODE_ROLE, rbac.role(_metadata(variant, name), sidecar.rules))
-    subjects = [rbac.subject(settings.service_account or name, variant.names.namespace)]
+    accounts = dict.fromkeys(pod.service_account or name for pod in settings)
+    subjects = [rbac.subject(account, variant.names.namespace) for account in accounts]
     binding = rbac.role_binding(_metadata(variant, name), name, subjects)
     yield about.part_object(variant, parts.DECODE_ROLE_BINDING, binding)
 
@@ -212,6 +215,7 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
     """
     fetches = workload.weights.fetches
     env = {workload.engine.name: workload.engine.env, **pods.fetch_environments(fetches)}
+    env |= {container.name: container.env for container in workload.additions.all_containers}
     certificate_at = Path(*variant.path, "sidecar", "tls", "certificate")
     volumes = {**pods.fetch_secrets(fetches), pods.CERTIFICATE_VOLUME: certificate_at}
     top = workload.path / "pod"
@@ -219,11 +223,18 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
     patch_origins: dict[Path, Path] = {}
     if workload.patch:
         patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest)
+    pod_fields = dict[Path, Path]()
+    for template in pod_templates.templates(unpatched):
+        at = template.at / "spec"
+        pod_fields |= dict(pod_additions.origins(workload.additions, workload.engine.name, at, template.spec))
+        pod_fields |= dict(claims.origins(workload.claims, at))
+        pod_fields |= dict(pods.image_origins(workload.weights, at, template.spec))
+        pod_fields |= dict(pods.pod_secret_origins(at, template.spec, env, volumes))
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {
         **pods.annotation_origins(workload.kind, annotations),
         **pod_origins,
-        **pods.secret_origins(unpatched, env, volumes),
+        **pod_fields,
         **patch_origins,
     }

@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from models.base import Spec
+from models.claims import MOST_DEVICES, DeviceConstraint, DeviceRequest, Selectors
 from models.kubernetes import Toleration
 from models.vocabulary import (
+    DnsLabel,
     DnsSubdomain,
     Items,
     LabelKey,
@@ -19,9 +21,6 @@ from models.vocabulary import (
     check_unit,
     refuse,
 )
-
-Vendor = Literal["nvidia", "amd", "intel-gaudi", "intel", "google", "cpu"]
-"""Vendor of the devices; `cpu` stands for nodes without devices."""
 
 
 def _check_at_least_a_byte(quantity: str) -> str:
@@ -46,15 +45,6 @@ ExtendedResourceName = Annotated[
         308,
     ),
 ]
-CelExpression = Annotated[
-    str,
-    Shape(
-        "is empty",
-        r"\S([\s\S]*\S)?",
-        "write a CEL expression over device, such as device.driver == 'gpu.nvidia.com'",
-        10 * 1024,
-    ),
-]
 
 
 class ExtendedResource(Spec):
@@ -71,12 +61,34 @@ class ResourceClaim(Spec):
 
     type: Literal["resource-claim"]
     """Devices that each pod claims by Dynamic Resource Allocation."""
-    device_class_name: Annotated[DnsSubdomain, Field(examples=["gpu.nvidia.com"])]
-    """Name of the DeviceClass, which the vendor's driver installs."""
-    selectors: Annotated[Items[CelExpression], Field(max_length=32)] = Field(
+    device_class_name: DnsSubdomain | None = Field(default=None, examples=["gpu.nvidia.com"])
+    """Name of the DeviceClass, which the vendor's driver installs. Required without requests and template."""
+    selectors: Selectors = Field(
         default=(), examples=[["device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('40Gi'))"]]
     )
     """CEL expressions over `device`; a device has to satisfy all of them."""
+    requests: Annotated[Items[DeviceRequest], Field(max_length=MOST_DEVICES)] = Field(
+        default=(),
+        examples=[
+            [
+                {"deviceClassName": "gpu.nvidia.com", "name": "gpu"},
+                {"deviceClassName": "mrdma.google.com", "name": "nic"},
+            ]
+        ],
+    )
+    """Requests of the claim instead of deviceClassName and selectors. The first one is for the devices of parallelism:
+    capacity, prices and reports count its devices alone. The others are for devices beside them, such as network
+    cards."""
+    constraints: Annotated[Items[DeviceConstraint], Field(max_length=32)] = Field(
+        default=(), examples=[[{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]]
+    )
+    """Demands on the devices of one claim together."""
+    per_device: bool = False
+    """Whether a pod has a claim for each of its devices, instead of one claim with all of them. Requests beside the
+    first one, and constraints, then count for each device."""
+    template: DnsSubdomain | None = Field(default=None, examples=["gke-rdma-template"])
+    """Existing ResourceClaimTemplate from which each pod gets its claim, or one for each device (perDevice). It has to
+    request what parallelism takes. The stack then creates no template, so requests and constraints are refused."""
 
 
 Allocation = Annotated[ExtendedResource | ResourceClaim, Field(discriminator="type")]
@@ -85,8 +97,10 @@ Allocation = Annotated[ExtendedResource | ResourceClaim, Field(discriminator="ty
 class UserClass(Spec):
     """A class of devices. If a class with this name is shipped, the keys here change that class."""
 
-    vendor: Vendor | None = Field(default=None, examples=["nvidia"])
-    """Vendor of the devices. Required for a new class; a shipped class keeps its vendor."""
+    vendor: DnsLabel | None = Field(default=None, examples=["nvidia"])
+    """Vendor of the devices: nvidia, amd, intel-gaudi, intel, google, cpu for nodes without devices, or another one.
+    Required for a new class; a shipped class keeps its vendor. Classes of another vendor need allocation, and get no
+    tolerations; their services need engine.image."""
     product: Text | None = Field(default=None, examples=["NVIDIA H100 80GB, 3g.40gb"])
     """Product name of the devices; absent: any product of the vendor."""
     memory: Memory | None = Field(default=None, examples=["40Gi"])
@@ -112,7 +126,8 @@ class UserClass(Spec):
         default=None, examples=[{"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}]
     )
     """How a pod gets its devices. Absent: as in the shipped class. If the shipped class has no allocation, or the class
-    is new: as in the class that stands for all products of the vendor (for Intel: intel-i915)."""
+    is new: as in the class that stands for all products of the vendor (for Intel: intel-i915). Required for a vendor
+    that no shipped class has."""
     provisioned: bool = False
     """Whether something such as an autoscaler adds nodes of this class on demand. If true, checks.capacity does not
     report that devices of this class are lacking."""

@@ -2,9 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from models import cron
 from models.base import Spec
+from models.cron import CronTime, TimeZone
 from models.vocabulary import (
     Between,
     Count,
@@ -16,6 +18,7 @@ from models.vocabulary import (
     KubernetesObject,
     Share,
     Text,
+    refuse,
 )
 
 
@@ -137,6 +140,25 @@ class ScalingModifiers(Spec):
     """AverageValue: the result is divided by the number of replicas; Value: the result is compared as it is."""
 
 
+class Schedule(Spec):
+    """A time window with a minimum number of replicas."""
+
+    start: CronTime = Field(examples=["0 7 * * 1-5"])
+    """Beginning of each window, as minute, hour, day of the month, month and day of the week."""
+    end: CronTime = Field(examples=["0 19 * * 1-5"])
+    """End of each window."""
+    timezone: TimeZone = Field(examples=["Europe/Berlin"])
+    """Time zone of start and end, by its name in the IANA database."""
+    replicas: Annotated[Count, Field(examples=[4])]
+    """Number of replicas in the window. Metrics can give more."""
+
+    @model_validator(mode="after")
+    def _is_a_window(self) -> "Schedule":
+        if cron.parse(self.start) == cron.parse(self.end):
+            raise refuse(f"begins and ends at the same time ({self.start})", "write another end", echoed=False)
+        return self
+
+
 class HpaAutoscaling(_Bounds):
     """A HorizontalPodAutoscaler. A metrics adapter must expose the engine's metrics as metrics of pods.
 
@@ -158,6 +180,12 @@ class KedaAutoscaling(_Bounds):
     cooldown_period: Duration = "5m"
     """With minReplicas 0: time without load after which the last replica is removed. It counts while a replica starts,
     too, once no request waits for it: choose a time in which a pod can start and load the model."""
+    schedules: Items[Schedule] = Field(
+        default=(),
+        examples=[[{"end": "0 19 * * 1-5", "replicas": 4, "start": "0 7 * * 1-5", "timezone": "Europe/Berlin"}]],
+    )
+    """Time windows with a minimum number of replicas. Refused together with scalingModifiers, whose formula would
+    replace them."""
     fallback: Fallback | None = Field(default=None, examples=[{"replicas": 2}])
     """Number of replicas while metrics cannot be read; absent: the number stays as it is."""
     scaling_modifiers: ScalingModifiers | None = Field(

@@ -22,6 +22,8 @@ _TO_SECRET = (
 )
 _TO_NOWHERE = "remove it; labels and annotations cannot refer to a Secret"
 _TO_TRIGGER = "put it into an existing Secret, and name a TriggerAuthentication in authenticationRef"
+_TO_DRIVER = "put it into an existing Secret, and name the Secret in nodePublishSecretRef beside volumeAttributes"
+_FROM_SIDECAR = "remove it; the sidecar's flags cannot refer to a Secret"
 _REMEDIES = {
     "env": _TO_VARIABLE,
     "flags": "remove it; a picker's flags cannot refer to a Secret",
@@ -29,7 +31,9 @@ _REMEDIES = {
     "setHeaders": "remove it; a route cannot refer to a Secret",
 }
 """Remedies for a credential in a mapping of variables, flags or headers, by the key that has the mapping as value."""
-_OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topologySpreadConstraints"})
+_OBJECTS = frozenset(
+    {"affinity", "behavior", "config", "patch", "spec", "topologySpreadConstraints", "volumeAttributes"}
+)
 """Keys whose values have the form of Kubernetes objects or of settings of plugins. Kubernetes or the plugins define the
 keys inside these values; this program does not."""
 _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
@@ -115,8 +119,12 @@ def _remedy(path: Path, naming: Naming | None) -> str:
     """Return the advice for a credential at a path."""
     if "autoscaling" in path:
         return _TO_TRIGGER
+    if "volumeAttributes" in path:
+        return _TO_DRIVER
     if naming is Naming.LABELS:
         return _TO_NOWHERE
+    if path.parent[-2:] == ("sidecar", "flags"):
+        return _FROM_SIDECAR
     remedies = (_REMEDIES[key] for key in path.parent[-1:] if key in _REMEDIES)
     return next(remedies, _TO_SECRET)
 

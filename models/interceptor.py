@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from models.base import Spec
-from models.role import Resources
+from models.containers import Resources
 from models.vocabulary import (
     Count,
     Dns1035Label,

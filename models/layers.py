@@ -6,8 +6,8 @@ layer may stand in several files: the platform's outputs, base files, and the st
 layers. An explicit false, 0 or "" wins like any other value.
 
 Three rules are added. `engine.args` merges by flag name. A few mappings are replaced whole: `gateway`, `verify`,
-`allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`
-and `autoscaling` are replaced whole if their `type` changes.
+`allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`,
+`autoscaling` and each of `volumes` are replaced whole if their `type` changes.
 """
 
 from collections.abc import Mapping
@@ -35,22 +35,43 @@ INHERITED_BY_PREFILL = (
     "disruptionBudget",
 )
 """Keys that prefill inherits from its service. Replicas, autoscaling and patch are not inherited."""
+INHERITED_BY_POOLS = tuple(key for key in INHERITED_BY_PREFILL if key != "selection")
+"""Keys that encode and each set of decode inherit from their service, and each set of prefill from prefill."""
+INHERITED: Mapping[str, tuple[str, ...]] = {"prefill": INHERITED_BY_PREFILL, "encode": INHERITED_BY_POOLS, "decode": ()}
+"""Keys that each section with pods inherits from its service, by key of the section. `decode` itself has only sets."""
 INHERITED_BY_CANARY = tuple(
     field.alias or name
     for name, field in Variant.model_fields.items()
-    if name not in {"prefill", "replicas", "autoscaling"}
+    if name not in {*INHERITED, "replicas", "autoscaling"}
 )
-"""Keys that a canary inherits from its service. Replicas and autoscaling are not inherited; prefill is merged
-separately."""
+"""Keys that a canary inherits from its service. Replicas and autoscaling are not inherited; the further roles are
+merged separately."""
 _REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
 """Keys whose value a higher layer replaces whole."""
 _REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
 """Parent and key, for keys whose value is replaced whole only below this parent. `*` stands for names that the user
 chose."""
+_WITHOUT = "withoutArgs"
+"""Key of an engine with the flags that it does not inherit."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 """Keys whose value a higher layer replaces whole if it has another `type`."""
+_TYPED_BELOW = "volumes"
+"""Key whose mapping has values that a higher layer replaces whole if they have another `type`."""
 _NAMES_BELOW = frozenset(
-    {"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env", "containers"}
+    {
+        "services",
+        "caches",
+        "accelerators",
+        "profiles",
+        "adapters",
+        "objectives",
+        "env",
+        "containers",
+        "initContainers",
+        "volumes",
+        "claims",
+        "sets",
+    }
 )
 """Mappings whose keys are names that the user chose. In the paths of a merge, `*` replaces such a name, so that a
 service with the name `gateway` merges like any other service."""
@@ -157,6 +178,8 @@ def is_mapping(value: object) -> bool:
 def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
     """Merge two values. `path` is the path of both in the merged tree, with `*` for names that the user chose."""
     if _is_merged_by_key(low.tree, high.tree, path):
+        if path[-1:] == ("engine",):
+            low, high = _without_arguments(low, high)
         return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
         return _merge_arguments(low, high, problems)
@@ -199,7 +222,8 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
         return False
     low_type = cast("dict[str, Any]", low).get("type")
     high_type = cast("dict[str, Any]", high).get("type")
-    return path[-1] not in _TYPED or low_type is None or high_type is None or low_type == high_type
+    is_typed = path[-1] in _TYPED or path[-2:-1] == (_TYPED_BELOW,)
+    return not is_typed or low_type is None or high_type is None or low_type == high_type
 
 
 def _is_of_wrong_type(low: object, path: Path) -> bool:
@@ -237,9 +261,48 @@ def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     return Layer([token.token for token in merged], Origin(high.origin.at, below, high.origin.file))
 
 
+def _without_arguments(low: Layer, high: Layer) -> tuple[Layer, Layer]:
+    """Return two layers of an engine: the lower one without the arguments that `withoutArgs` of the higher one drops.
+
+    The higher layer keeps the entries that drop nothing. The rules refuse these.
+    """
+    dropped = high.tree.get(_WITHOUT)
+    arguments = low.tree.get("args")
+    if not _is_tokens(dropped) or not _is_tokens(arguments):
+        return low, high
+    parsed = flags.parse(arguments)
+    inherited = {flag.switch for flag in parsed if flag.name}
+    names = inherited.intersection(flag.switch for entry in dropped for flag in flags.parse([entry]))
+    origin = low.origin.child("args")
+    remaining = [
+        (token, origin.child(flag.index + offset))
+        for flag in parsed
+        if flag.switch not in names
+        for offset, token in enumerate(flag.tokens)
+    ]
+    useless = {
+        index: entry
+        for index, entry in enumerate(dropped)
+        if not {flag.switch for flag in flags.parse([entry])} <= names
+    }
+    origins = Origin(origin.at, {index: at for index, (_, at) in enumerate(remaining)}, origin.file)
+    below = Origin(low.origin.at, {**low.origin.below, "args": origins}, low.origin.file)
+    rest = {key: value for key, value in high.tree.items() if key != _WITHOUT}
+    written = high.origin.child(_WITHOUT)
+    places = {place: written.child(index) for place, index in enumerate(useless)}
+    above = {**high.origin.below, _WITHOUT: Origin(written.at, places, written.file)}
+    if useless:
+        rest[_WITHOUT] = list(useless.values())
+    return Layer({**low.tree, "args": [token for token, _ in remaining]}, below), Layer(
+        rest, Origin(high.origin.at, above, high.origin.file)
+    )
+
+
 def ineffective_null(path: Path, file: str) -> Problem:
     """Return the problem of a null that removes nothing."""
-    inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
+    inherited = {"canary": INHERITED_BY_CANARY, **INHERITED}.get(str(path[-1]), ())
+    if path[-2:-1] == ("sets",):
+        inherited = INHERITED_BY_POOLS
     return Problem(
         path,
         "is null, and there is no inherited value to remove",
@@ -251,7 +314,7 @@ def ineffective_null(path: Path, file: str) -> Problem:
 def _copy_without_nulls(value: Value, origin: Origin, problems: list[Problem]) -> Value:
     """Copy a value that has no counterpart in a lower layer, and report the nulls in it, which remove nothing.
 
-    The nulls in a patch are kept, because they remove keys of the rendered object.
+    The nulls in a patch are remaining, because they remove keys of the rendered object.
     """
     return _copy_below(value, origin.at, origin.file, problems)
 

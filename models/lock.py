@@ -35,7 +35,8 @@ _CHECK_LENGTH = 12
 _PROFILE = "profile"
 _PREFILL = "prefill"
 _CANARY = "canary"
-_INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
+_DRAFT = "draft"
+_INNER = ("adapters", _CANARY, _DRAFT, _PREFILL, _PROFILE)
 """Keys in a service's block that are not fields of the service's pin. Their values contain other pins, or a profile."""
 _RESTORE = "restore it from git"
 _LET_WRITE = f"{_RESTORE}, and let `python -m cli lock` alone write it"
@@ -139,6 +140,8 @@ def _add_pin(block: dict[str, Any], path: Path, pin: Pin) -> None:
         block = block.setdefault("canary", {})
     if "adapters" in path:
         block = block.setdefault("adapters", {}).setdefault(str(path[-1]), {})
+    elif path[-1] == _DRAFT:
+        block = block.setdefault(_DRAFT, {})
     block.update(plain(pin))
 
 
@@ -320,6 +323,8 @@ def _pin_values(at: Path, block: Mapping[str, Any]) -> Iterator[tuple[Path, dict
             yield model, values
         for name, adapter in cast("dict[str, Any]", variant.get("adapters", {})).items():
             yield model / "lora" / "adapters" / name, adapter
+        if _DRAFT in variant:
+            yield model / "speculative" / _DRAFT, variant[_DRAFT]
 
 
 def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values

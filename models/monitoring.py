@@ -28,9 +28,12 @@ class Metrics(Spec):
     """Scrape the engines of the decode role, or of the only role."""
     prefill: bool = True
     """Scrape the engines of the prefill role."""
+    encode: bool = True
+    """Scrape the engines of the encode role."""
     picker: bool = True
     """Scrape the endpoint picker."""
     path: AbsolutePath = "/metrics"
-    """Path of the engines' metrics; the picker's are always at /metrics."""
+    """Path of the engines' metrics; the picker's are always at /metrics. For engine.type trtllm-serve, the default is
+    /prometheus/metrics."""
     interval: Interval = "30s"
     """Time between two scrapes, at least 1s."""

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.base import Spec
+from models.containers import FurtherContainer, Resources
 from models.env import EnvName, EnvValue
-from models.role import Placed, Resources
+from models.role import Placed
 from models.vocabulary import (
     Argument,
     Between,
@@ -145,32 +146,12 @@ class Traffic(Spec):
     """Average number of tokens in the answer to a request."""
 
 
-class PickerContainer(Spec):
-    """A further container of the picker's pods, such as a tokenizer of prompts.
+class PickerContainer(FurtherContainer):
+    """A further container of the picker's pods, such as a tokenizer of prompts. The picker calls it at localhost.
 
     The container gets allowPrivilegeEscalation: false. It has no volumes and no token for the API server;
     endpointPicker.patch can add them.
     """
-
-    image: ImageRef = Field(examples=["registry.example/vllm-openai-cpu:v0.21.0"])
-    """Image of the container."""
-    command: Items[Argument] = Field(default=(), examples=[["vllm", "launch", "render"]])
-    """Program of the container with its first arguments; absent: the entrypoint of the image."""
-    args: Items[Argument] = Field(default=(), examples=[["org/model", "--port=8000"]])
-    """Arguments of the program; absent: the arguments of the image, or none if command is set."""
-    env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HF_HOME": "/tmp"}])  # noqa: S108, an example
-    """Environment variables of the container. A value is a text, or a reference to a Secret, a ConfigMap or a field of
-    the pod."""
-    ports: Items[Port] = Field(default=(), examples=[[8000]])
-    """Ports that the container listens on. Two containers of a pod cannot listen on the same port, because all
-    containers of a pod share one address. The picker calls the container at localhost."""
-    resources: Resources = Resources.default()
-    """Resource requests and limits of the container."""
-    run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
-        default=None, examples=[1000]
-    )
-    """User id of the container's processes. Absent: the user of the image. The container then starts only if the image
-    names a user by number, and this user is not root."""
 
 
 class SelfSigned(Spec):
@@ -202,6 +183,20 @@ class NoTls(Spec):
 
 
 PickerTls = Annotated[SelfSigned | Certificate | NoTls, Field(discriminator="type")]
+
+
+class PickerProxy(Spec):
+    """A proxy beside each picker, for clients within the cluster. It needs no gateway.
+
+    It answers at port 80 of the Service `<service>-proxy`, and for a canary of `<service>-canary-proxy`.
+    """
+
+    image: ImageRef | None = Field(default=None, examples=["registry.example/envoy:v1.40.0"])
+    """Image of Envoy; absent: the version that was tried with pickers."""
+    port: Port = 8081
+    """Port of the picker's pods on which the proxy takes requests."""
+    resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
+    """Resource requests and limits of the proxy. If you set requests or limits, no default value remains in either."""
 
 
 class EndpointPicker(Spec):
@@ -258,6 +253,9 @@ class EndpointPicker(Spec):
         default={}, examples=[{"render": {"image": "registry.example/vllm-openai-cpu:v0.21.0", "ports": [8000]}}]
     )
     """Further containers of the picker pods, by name."""
+    proxy: PickerProxy | None = Field(default=None, examples=[{"port": 8081}])
+    """A proxy in the picker's pods, which asks the picker and sends requests to the chosen pods; {} for its defaults.
+    Absent: only gateways ask the picker."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
     """Resource requests and limits of the picker container. If you set requests or limits, no default value remains in
     either."""

@@ -17,7 +17,9 @@ _LONGEST_ECHO = 80
 _WENT_UNCHECKED = " went unchecked"
 _UNCHECKED_LINE = re.compile(rf"(?>(?P<check>.+?){_WENT_UNCHECKED})(?P<objects> for [^:;()]+)?: (?P<reason>.+)")
 """Pattern of a text that `gap` made. The group without a name keeps the search linear in the text."""
-_MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
+_MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders", "volumeAttributes"})
+_FILES = frozenset({"volumes", "files"})
+"""Keys of the path to the text of a file in a volume."""
 _NAMED = frozenset({"env", "flags", "headers", "setHeaders"})
 """Mappings whose keys are names of values. Such a name may show that its value is a credential."""
 
@@ -158,4 +160,4 @@ def _may_be_credential(path: Sequence[str | int], value: object) -> bool:
     """
     if isinstance(value, bool | int | float) and path[-2:-1] and path[-2] in _NAMED:
         return credentials.is_credential(str(path[-1]), str(value))
-    return any(part in _MAY_HOLD_CREDENTIALS for part in path)
+    return _FILES.issubset(path) or any(part in _MAY_HOLD_CREDENTIALS for part in path)

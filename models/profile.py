@@ -12,10 +12,12 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from models.base import Spec
+from models.containers import Resources
+from models.kv_cache import KvCache
 from models.paths import Path
-from models.role import Engine, Parallelism, Pod, Resources
+from models.role import Engine, Parallelism, Pod
 from models.selection import Metric, Precision, ProfileId, ProfileType
-from models.service import KvCache, Model
+from models.service import Model
 from models.source import ModelSource
 from models.vocabulary import CountOrNone, Items, Text, refuse
 

@@ -9,53 +9,86 @@ from pydantic import Field, model_validator
 
 from models.autoscaling import Autoscaling
 from models.base import Spec
+from models.claims import PodClaim
+from models.containers import PodContainer, Privileges, Resources
 from models.env import EnvName, EnvValue
+from models.health import Health
 from models.kubernetes import LocalObjectReference, Toleration
 from models.vocabulary import (
-    AbsolutePath,
     Argument,
     Bytes,
     Count,
     CountOrNone,
+    DnsLabel,
     DnsSubdomain,
-    Duration,
     ImageRef,
     Items,
     KubernetesObject,
     LabelKey,
     LabelValue,
     Port,
-    Quantity,
     Share,
     Text,
     Within,
-    milliseconds,
     refuse,
-    seconds,
 )
+from models.volumes import Volume
 
-_SECOND = 1000
-"""Shortest interval and timeout of a probe, in milliseconds."""
+
+class Load(Spec):
+    """The loader of vLLM (`--load-format`)."""
+
+    type: Literal["default", "runai-streamer", "fastsafetensors"] = "default"
+    """default: vLLM's choice, and for object storage with storage.type engine the streamer; runai-streamer: reads
+    many tensors at once, from object storage or from a folder; fastsafetensors: reads files straight into the memory of
+    devices of NVIDIA and AMD, from a folder or a hub. The image needs the package of the loader. For others, such as
+    modelexpress, write `--load-format` in args."""
+
+
+class CompileCache(Spec):
+    """Compiled code that outlives a pod."""
+
+    volume: Annotated[DnsLabel, Field(examples=["compiled"])]
+    """Key of the volume in pod.volumes. It needs a mountPath, and the engine writes to it. The code of each image and
+    accelerator class has a folder of its own."""
 
 
 class Engine(Spec):
     """The container of the inference server."""
 
-    type: Literal["vllm", "custom"] | None = Field(default=None, examples=["custom"])
-    """vllm: arguments, environment and drain are generated; custom: the image's entrypoint runs as it is; absent:
-    custom if model.source begins with image://, else vllm."""
+    type: Literal["vllm", "sglang", "trtllm-serve", "custom"] | None = Field(default=None, examples=["custom"])
+    """vllm: arguments, environment and drain are generated; sglang, trtllm-serve: program and arguments are generated,
+    and engine.image is required; custom: the image's entrypoint runs as it is; absent: custom if model.source begins
+    with image://, else vllm."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/vllm-openai:v0.21.0"])
     """Image of the engine; absent: the release channel's image for the accelerator's vendor."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = Field(default=None, examples=["Always"])
     """Pull policy of the engine's image; absent: the default of Kubernetes."""
     port: Port = 8000
     """Port of the pods. The pool and the Service send requests to this port."""
+    compile_cache: CompileCache | None = Field(default=None, examples=[{"volume": "compiled"}])
+    """Volume for the code that vLLM compiles when it starts (`VLLM_CACHE_ROOT`), so that later pods find it. Absent:
+    each pod compiles."""
+    load: Load = Load.default()
+    """How vLLM loads the weights to the devices."""
     max_num_seqs: Count | None = Field(default=None, examples=[256])
     """Maximum number of sequences in a batch (`--max-num-seqs`); absent: the engine's default."""
     gpu_memory_utilization: Share = 0.9
-    """Share of a device's memory that the engine may use (`--gpu-memory-utilization`)."""
+    """Share of a device's memory that the engine may use (`--gpu-memory-utilization`). For another engine than vLLM, it
+    counts only if it is set (`--mem-fraction-static` of SGLang, `--free_gpu_memory_fraction` of TensorRT-LLM)."""
+    command: Items[Argument] = Field(default=(), examples=[["sh", "-c", 'ulimit -l unlimited; exec vllm serve "$@"']])
+    """Program of the engine with its first arguments, before the generated arguments and args. Absent: the generated
+    program; for type custom, the entrypoint of the image. For type vllm it has to end with `vllm`, `serve`, or with a
+    shell script that ends with `exec vllm serve "$@"`."""
     args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
     """Arguments of the engine, after the generated ones. Flags that a key of this configuration sets are refused."""
+    without_args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
+    """Flags in the inherited args that this engine does not get, without values: of the service in prefill, encode and
+    canary, and of defaults or a profile in a service."""
+    worker_command: Items[Argument] = Field(default=(), examples=[["worker.sh"]])
+    """Program of the pods of a replica after its first pod, for type custom; absent: command."""
+    worker_args: Items[Argument] = Field(default=(), examples=[["--node-rank=$(LWS_WORKER_INDEX)"]])
+    """Arguments of the pods of a replica after its first pod, for type custom; absent: args."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"VLLM_LOGGING_LEVEL": "INFO"}])
     """Environment variables of the engine. A value is a text, or a reference to a Secret, a ConfigMap or a field of the
     pod."""
@@ -77,21 +110,18 @@ class Parallelism(Spec):
     """Number of copies of the model in a replica (`--data-parallel-size`). The copies share the replica's requests."""
     data_local: Count | None = Field(default=None, examples=[8])
     """Number of copies in one pod (`--data-parallel-size-local`); absent: all of them."""
-    load_balancing: Literal["internal", "external"] = "internal"
-    """Choice of the copy for a request. internal: vLLM chooses, behind one port of the pod; external: the endpoint
-    picker chooses. Every copy in a pod is then an endpoint with a separate port, counted up from engine.port.
-    external works only for mixture-of-experts models, in replicas of one pod with two to eight copies."""
+    load_balancing: Literal["internal", "external", "hybrid"] = "internal"
+    """Choice of the copy for a request. internal: vLLM chooses among all copies of a replica, behind one port of the
+    replica's first pod. external: the endpoint picker chooses. Every copy of every pod is then an endpoint with a
+    separate port, counted up from engine.port. external works only for mixture-of-experts models, with at most eight
+    copies in a pod. hybrid, for replicas of several pods: the endpoint picker chooses the pod, and vLLM chooses among
+    the pod's copies, behind one port of the pod."""
+    pods: Count = 1
+    """Number of pods of a replica, for engine.type custom, each with tensor devices. The engine's arguments may contain
+    $(LWS_WORKER_INDEX), $(LWS_LEADER_ADDRESS) and $(LWS_GROUP_SIZE): the number of the pod, the name of the first pod,
+    and the number of pods. The number of pods of other engines follows from pipeline, data and dataLocal."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
-
-
-class Resources(Spec):
-    """Requests and limits of a container. Devices are refused here, because `parallelism` decides them."""
-
-    requests: dict[LabelKey, Quantity] = Field(default={}, examples=[{"cpu": "8"}])
-    """Amounts that the scheduler reserves on the node."""
-    limits: dict[LabelKey, Quantity] = Field(default={}, examples=[{"memory": "64Gi"}])
-    """Maximum amounts that the container may use."""
 
 
 class Placed(Spec):
@@ -139,40 +169,28 @@ class Pod(Placed):
     ) = Field(default=None, examples=[[109]])
     """Ids of further groups of the processes in all containers. For example, a node lets only members of its group
     `render` open AMD's devices. []: the processes need no further group."""
+    volumes: dict[DnsLabel, Volume] = Field(
+        default={}, examples=[{"config": {"mountPath": "/etc/engine", "name": "engine-config", "type": "config-map"}}]
+    )
+    """Further volumes of the pods, by name. A name that a generated volume has is refused."""
+    init_containers: dict[DnsLabel, PodContainer] = Field(
+        default={}, examples=[{"wait": {"image": "registry.example/wait:v1"}}]
+    )
+    """Further init containers, by name. They run in the order of their names, before weights are fetched."""
+    containers: dict[DnsLabel, PodContainer] = Field(
+        default={}, examples=[{"exporter": {"image": "registry.example/exporter:v1", "ports": [9100]}}]
+    )
+    """Further containers beside the engine, by name."""
+    claims: dict[DnsLabel, PodClaim] = Field(default={}, examples=[{"nic": {"deviceClassName": "mrdma.google.com"}}])
+    """Claims on further devices for the engine container, by name, beside those of the accelerator class: network
+    cards, or channels of a ComputeDomain. A change of a claim that the stack creates replaces the pods."""
+    privileges: Privileges | None = Field(
+        default=None, examples=[{"capabilities": ["IPC_LOCK"], "reason": "RDMA pins memory", "root": True}]
+    )
+    """Privileges of the engine container; absent: none. Namespaces of the Pod Security level restricted refuse them."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
-    """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload is added for
-    vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""
-
-
-class Health(Spec):
-    """The probes of the engine container, on the port that the engine listens on."""
-
-    path: AbsolutePath | None = Field(default=None, examples=["/health"])
-    """Path of the startup and readiness probes; absent: /v1/models, or /health if the engine requires an API key."""
-    liveness_path: AbsolutePath = "/health"
-    """Path of the liveness probe."""
-    interval: Duration = "10s"
-    """Time between two probes; at least 1s."""
-    timeout: Duration = "5s"
-    """Time within which a probe must be answered; from 1s up to the interval."""
-    failure_threshold: Count = 3
-    """Number of failed probes in a row after which a pod is not ready (readiness) or its engine restarts (liveness)."""
-    startup_timeout: Duration | None = Field(default=None, examples=["45m"])
-    """Time from the start of the container within which the model must be loaded; absent: 10m plus 1s for each 64Mi of
-    weights, or 30m if their size is unknown."""
-
-    @model_validator(mode="after")
-    def _probe_fits_interval(self) -> "Health":
-        if seconds(self.timeout) > seconds(self.interval):
-            raise refuse(
-                "a probe may take longer than the time between two probes "
-                f"(timeout {self.timeout}, interval {self.interval})",
-                "lower timeout or raise interval",
-                echoed=False,
-            )
-        if min(milliseconds(self.interval), milliseconds(self.timeout)) < _SECOND:
-            raise refuse("has an interval or timeout of less than a second", "write 1s or more", echoed=False)
-        return self
+    """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload, or
+    a tier of type cpu, is added for vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""
 
 
 class RollingUpdate(Spec):
@@ -234,8 +252,8 @@ class Role(Spec):
     """Autoscaling of the number of replicas by load; absent: the number is fixed."""
     resources: Resources = Resources.default()
     """Requests and limits of the engine container. Absent values are, for each device: requests of 4 CPU and 32Gi of
-    memory, and a limit of 48Gi of memory. A pod without devices gets the values of one device. kvCache.cpuOffload is
-    added to both amounts of memory."""
+    memory, and a limit of 48Gi of memory. A pod without devices gets the values of one device. kvCache.cpuOffload
+    and the sizes of kvCache.tiers are added to both amounts of memory."""
     pod: Pod = Pod.default()
     """Settings of the serving pods."""
     health: Health = Health.default()

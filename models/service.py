@@ -2,19 +2,25 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from models.architecture import Architecture
 from models.base import Spec
+from models.containers import Resources
+from models.env import EnvName, EnvValue
+from models.kv_cache import KvCache
 from models.monitoring import Metrics
-from models.picker import EndpointPicker
+from models.picker import EndpointPicker, FlagName
 from models.pins import PinnedSource
-from models.role import Resources, Role
+from models.role import Role
 from models.routing import Headers, Objective, Rewrite, Route
+from models.secrets import SourceSecrets
 from models.selection import Selection
 from models.source import FilePattern, ModelSource
+from models.speculation import Speculative
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
+    Argument,
     Bytes,
     Count,
     Dns1035Label,
@@ -29,12 +35,14 @@ from models.vocabulary import (
     ModelName,
     Port,
     ResourceId,
+    SetName,
+    SubPath,
     Text,
     Url,
     Within,
+    refuse,
 )
-
-_MERGED = "merge them into one: a Secret of type kubernetes.io/dockerconfigjson holds several registries, under auths"
+from models.weight_parts import WeightPart
 
 
 class KeyVerification(Spec):
@@ -60,39 +68,57 @@ class KeylessVerification(Spec):
 Verification = Annotated[KeyVerification | KeylessVerification, Field(discriminator="type")]
 
 
-class Adapter(PinnedSource):
+class Adapter(WeightPart):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
     """Source of the adapter's weights."""
     size: Bytes | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
-        default=None, examples=[["hf-token"]]
-    )
-    """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets.
-    Absent: the model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
-    endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """URL of the S3 store or of the Hugging Face hub. Absent: the model's if adapter and model have the same scheme;
-    otherwise the URL of AWS or of huggingface.co."""
-    region: Text | None = Field(default=None, examples=["eu-central-1"])
-    """Region of the bucket. Absent: the model's if adapter and model have the same scheme and endpoint."""
+
+
+class DynamicLora(Spec):
+    """Adapters that an engine loads while it runs."""
+
+    names: Items[ModelName] = Field(default=(), examples=[["sql-v1", "sql-v2"]])
+    """Names of such adapters, for rewrites and for payload processors. Nothing compares them with the adapters."""
+    directory: DnsLabel | None = Field(default=None, examples=["adapters"])
+    """Key of the volume in pod.volumes with a folder for each adapter, by name. An engine loads an adapter when the
+    first request names it. Absent: engines load what requests for /v1/load_lora_adapter tell them, each for itself."""
 
 
 class Lora(Spec):
     """LoRA adapters that are served with the model, each under its own name."""
 
-    adapters: Annotated[
-        dict[Dns1035Label, Adapter],
-        Field(min_length=1, examples=[{"sql": {"source": "hf://acme/qwen3-sql-lora"}}]),
-    ]
-    """The adapters by the name that clients send as `model`."""
+    adapters: dict[Dns1035Label, Adapter] = Field(
+        default={}, examples=[{"sql": {"source": "hf://acme/qwen3-sql-lora"}}]
+    )
+    """The adapters by the name that clients send as `model`. Absent: only adapters of dynamic are served."""
+    dynamic: DynamicLora | None = Field(default=None, examples=[{"directory": "adapters", "names": ["sql-v1"]}])
+    """Adapters that engines load while they run. Absent: none."""
     max_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
     """Highest rank of an adapter (`--max-lora-rank`)."""
     max_adapters: Count | None = Field(default=None, examples=[4])
     """Maximum number of adapters in one batch (`--max-loras`); absent: all of them."""
     max_cpu_adapters: Count | None = Field(default=None, examples=[16])
     """Maximum number of adapters in host memory (`--max-cpu-loras`); absent: the engine's default."""
+
+    @model_validator(mode="after")
+    def _serves_adapters(self) -> "Lora":
+        if not self.adapters and self.dynamic is None:
+            raise refuse("serves no adapter", "write adapters or dynamic", echoed=False)
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all adapters, those of `dynamic` at the end."""
+        dynamic = () if self.dynamic is None else self.dynamic.names
+        return (*sorted(self.adapters), *dynamic)
+
+    @property
+    def batch(self) -> int:
+        """Return the maximum number of adapters in one batch."""
+        return self.max_adapters or max(1, len(self.names))
 
 
 def _make_source_optional(schema: dict[str, Any]) -> None:
@@ -109,17 +135,21 @@ class Model(PinnedSource):
     """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim with the
-    weights, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of
-    the cache."""
+    weights, mounted read-only), oci:// (an image or artifact with the weights, which the node pulls and Kubernetes
+    mounts read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of the
+    cache."""
+    folder: SubPath | None = Field(default=None, examples=["models/qwen3"])
+    """Folder of the image with the weights; absent: its root. Only for oci://."""
     size: Bytes | None = Field(default=None, examples=["16Gi"])
     """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from this
     size."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
+    secrets: SourceSecrets = Field(default=(), examples=[["registry"]])
     """The existing Secret with the credentials for the source. For kit://, its type is kubernetes.io/dockerconfigjson.
-    For hf://, it has the key HF_TOKEN. For s3://, it has the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent:
-    the source is public, or pod.serviceAccountName has access to the source."""
+    For hf://, it has the key HF_TOKEN, or the one that {name: …, key: …} says. For s3://, it has the keys
+    AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent: the source is public, or pod.serviceAccountName has access to
+    the source."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the URL of AWS or of huggingface.co."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
@@ -139,25 +169,14 @@ class Model(PinnedSource):
     """Signer that the ModelKit must have; absent: signatures are not checked."""
     lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])
     """LoRA adapters."""
+    speculative: Speculative | None = Field(default=None, examples=[{"method": "mtp", "tokens": 1}])
+    """Speculative decoding (`--speculative-config`), for vLLM: several tokens of an answer are guessed, and the model
+    checks them in one step. Absent: each step makes one token."""
     architecture: Architecture | None = Field(
         default=None, examples=[{"layers": 36, "hiddenSize": 4096, "heads": 32, "kvHeads": 8, "headDim": 128}]
     )
     """Numbers of the model, from which checks.fit computes the memory that the model needs. Absent: the numbers in the
     lock, or else those that the shipped table has for the name in an hf:// source."""
-
-
-class KvCache(Spec):
-    """Settings of the KV cache. All roles and the picker have the same settings."""
-
-    block_size: Count | None = Field(default=None, examples=[128])
-    """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number; otherwise the
-    engine's default."""
-    connector: Literal["nixlv2", "mooncake"] = "nixlv2"
-    """Connector that transfers the cache from prefill pods to decode pods."""
-    events: bool = False
-    """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
-    cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
-    """Host memory of each pod for cache blocks that no longer fit the memory of the pod's devices."""
 
 
 class SidecarTls(Spec):
@@ -174,7 +193,8 @@ class SidecarTls(Spec):
 class Sidecar(Spec):
     """The routing sidecar in decode pods.
 
-    It lets a prefill pod process the prompt, and then sends the request to the engine in its own pod.
+    It lets encode pods read the images and a prefill pod process the prompt, if there are such pods, and then sends the
+    request to the engine in its own pod.
     """
 
     image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
@@ -187,6 +207,22 @@ class Sidecar(Spec):
     """Requests and limits of the sidecar. If this key is set, none of the default requests and limits remain."""
     tls: SidecarTls = SidecarTls.default()
     """TLS between the sidecar and prefill."""
+    flags: dict[FlagName, Argument] = Field(default={}, examples=[{"prefill-max-retries": "2"}])
+    """Further flags of the sidecar, by their names without leading dashes. Flags that other keys set are refused."""
+    env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"MORIIO_METRICS_ADDR": ":9100"}])
+    """Environment variables of the sidecar, as those of the engine."""
+
+
+class RoleSet(Role):
+    """One of several sets of pods of a role, such as pods on another accelerator, or larger replicas for long prompts.
+
+    Absent keys have the values of the role (of the service in decode.sets, of prefill in prefill.sets), except
+    replicas, autoscaling and patch.
+    """
+
+    labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"llm-d.ai/context-length-range": "0-1000"}])
+    """Labels of the set's pods, by which plugins of the endpoint picker tell the sets apart. They win over
+    pod.labels."""
 
 
 class Prefill(Role):
@@ -197,6 +233,36 @@ class Prefill(Role):
 
     selection: Selection | None = Field(default=None, examples=[{"metric": "throughput"}])
     """Wishes for the serving profile of prefill; absent: those of the service."""
+    sets: dict[SetName, RoleSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
+    """Sets of prefill pods, by name: a workload for each of them. Absent: one workload. With sets, prefill itself has
+    no replicas, autoscaling or patch."""
+
+
+class Decode(Spec):
+    """Division of the decode role, or of the only role, into sets of pods. The role's keys are those of the service."""
+
+    sets: dict[SetName, RoleSet] = Field(default={}, examples=[{"amd": {"accelerator": "amd"}, "nvidia": {}}])
+    """Sets of pods that answer requests, by name: a workload for each of them, in one pool. Absent: one workload. With
+    sets, the service itself has no replicas, autoscaling or patch."""
+
+
+class EncoderCache(Spec):
+    """Transfer of the outputs of encoders, from encode pods to the pods that process prompts."""
+
+    connector: Literal["ec-nixl"] = "ec-nixl"
+    """Connector that transfers the outputs (`--ec-connector` of the sidecar, `--ec-transfer-config` of the engines)."""
+    bytes: Bytes = "4Gi"
+    """Host memory for outputs in each pod that sends or gets them. It is a part of /dev/shm."""
+
+
+class Encode(Role):
+    """A role for models that read images, sound or video: pods that only run the encoders of these inputs.
+
+    Absent keys have the values of the service, except replicas, autoscaling and patch.
+    """
+
+    encoder_cache: EncoderCache = EncoderCache.default()
+    """Transfer of the outputs of encoders."""
 
 
 class ServiceInterceptor(Spec):
@@ -243,11 +309,16 @@ class Variant(Role):
     drain_timeout: Duration = "45s"
     """Time that running requests have to finish while a pod terminates. The pod's preStop hook, the engine's shutdown
     timeout and the grace periods of pods and picker follow from it."""
+    decode: Decode = Decode.default()
+    """Sets of pods of the decode role, or of the only role."""
     prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
     """Process prompts in separate pods. The service's keys then apply to the decode role. {}: prefill with the
     service's settings."""
+    encode: Encode | None = Field(default=None, examples=[{"replicas": 2}])
+    """Run the encoders of images, sound and video in separate pods. {}: encode with the service's settings."""
     sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
-    """The routing sidecar. With prefill, decode pods always have it; without prefill, this key is not allowed."""
+    """The routing sidecar. With prefill or encode, decode pods always have it; without both, this key is allowed only
+    with a kvCache.connector that needs no further pods, which is offloading."""
     endpoint_picker: EndpointPicker = EndpointPicker.default()
     """The endpoint picker."""
     objectives: dict[DnsLabel, Objective] = Field(default={}, examples=[{"batch": {"priority": -1}}])

@@ -31,10 +31,11 @@ class Scheme:
     """Advice for a source that does not match."""
 
 
+_TAG_OR_DIGEST = r"(:[A-Za-z0-9_][A-Za-z0-9_.-]*|@sha256:[0-9a-f]{64})"
 SCHEMES = {
     "kit": Scheme(
         "a ModelKit reference",
-        rf"{_REPOSITORY}(:[A-Za-z0-9_][A-Za-z0-9_.-]*|@sha256:[0-9a-f]{{64}})",
+        _REPOSITORY + _TAG_OR_DIGEST,
         "write kit://registry/repository with a tag or digest, such as "
         "kit://jozu.ml/jozu/bert-base-uncased:safetensors",
     ),
@@ -53,17 +54,22 @@ SCHEMES = {
         rf"{_CLAIM}(/[A-Za-z0-9._-]+)*",
         "write pvc://claim or pvc://claim/path, such as pvc://weights/qwen3",
     ),
+    "oci": Scheme(
+        "a reference of an image or artifact",
+        _REPOSITORY + _TAG_OR_DIGEST,
+        "write oci://registry/repository with a tag or digest, such as oci://registry.example/models/qwen3:v1",
+    ),
     "image": Scheme(
         "an image reference",
         IMAGE,
         "write image://registry/repository with a tag or digest, such as image://ghcr.io/org/model-server:v1",
     ),
 }
-_AT_REGISTRIES = frozenset({"kit", "image"})
+_AT_REGISTRIES = frozenset({"kit", "oci", "image"})
 """Schemes of sources that begin with the address of a registry."""
 
 
-_CONTENT = {"hf": r"[0-9a-f]{40}", "kit": r"sha256:[0-9a-f]{64}", "image": r"sha256:[0-9a-f]{64}"}
+_CONTENT = {"hf": r"[0-9a-f]{40}", **dict.fromkeys(("kit", "oci", "image"), r"sha256:[0-9a-f]{64}")}
 """Pattern of the text after `@` that names the content of a source: a commit, or the digest of a manifest."""
 
 
@@ -154,9 +160,9 @@ def is_pin(pinned: str, source: str) -> bool:
     return named is not None and pinned == f"{bare(source)}@{named}" and content(source) in {None, named}
 
 
-def kit_tag(source: str) -> str | None:
-    """Return the tag of a `kit://` source; None for a source with a digest or with another scheme."""
-    if scheme(source) != "kit" or "@" in source:
+def tag_of_files(source: str) -> str | None:
+    """Return the tag of a source `kit://` or `oci://`; None for a source with a digest or with another scheme."""
+    if scheme(source) not in {"kit", "oci"} or "@" in source:
         return None
     return place(source).rpartition("/")[2].partition(":")[2]
 

@@ -1,4 +1,4 @@
-"""Merge of the layers of a stack: `defaults`, profiles, services, and each service's prefill and canary.
+"""Merge of the layers of a stack: `defaults`, profiles, services, and each service's further roles and canary.
 
 `models.layers` merges two layers. A layer takes precedence over the layers below it.
 """
@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from models.layers import (
+    INHERITED,
     INHERITED_BY_CANARY,
-    INHERITED_BY_PREFILL,
+    INHERITED_BY_POOLS,
     Layer,
     Origin,
     Source,
@@ -24,13 +25,18 @@ from models.paths import Path
 from models.problems import Problem
 from models.trees import mapping
 
+_DECODE = "decode"
+_WITH_SETS = frozenset({_DECODE, "prefill"})
+"""Sections with pods that may be divided into sets."""
+_OF_WORKLOADS = ("replicas", "autoscaling", "patch")
+"""Keys that every workload has for itself."""
 _NO_PROFILES: Mapping[Path, Layer] = MappingProxyType({})
 
 
 def merge_stack(
     tree: Mapping[str, Any], sources: Iterable[Source] = (), profiles: Mapping[Path, Layer] = _NO_PROFILES
 ) -> Layer:
-    """Merge all layers of a stack: each service over `defaults`, then each `prefill` and `canary` over its service.
+    """Merge all layers of a stack: each service over `defaults`, then each further role and `canary` over its service.
 
     `sources` are the files below the stack file, the lowest first. `profiles` are layers between `defaults` and a
     service, by the path of the service, its prefill or its canary. A prefill or a canary without a profile gets the
@@ -41,11 +47,11 @@ def merge_stack(
     for file in files:
         stack = merge(stack, file.without("defaults", "services"))
     explicit = _above_null(_children(files, "defaults"))
-    defaults, prefills = _defaults(explicit)
-    services = _services(_Below(defaults, prefills, profiles), _above_null(_children(files, "services")))
+    defaults, roles = _defaults(explicit)
+    services = _services(_Below(defaults, roles, profiles), _above_null(_children(files, "services")))
     below = {**stack.origin.below, "services": services.origin}
     if any(is_mapping(layer.tree) for layer in explicit.layers):
-        merged = _whole_defaults(explicit.layers, defaults, prefills)
+        merged = _whole_defaults(explicit.layers, defaults, roles)
         stack.tree["defaults"] = merged.tree
         below["defaults"] = merged.origin
     if services.tree is not None:
@@ -58,9 +64,9 @@ class _Below:
     """The layers below the services of a stack."""
 
     defaults: Layer
-    """`defaults` without its prefill."""
-    prefills: Sequence[Layer]
-    """The layers of the prefill in `defaults`."""
+    """`defaults` without its further roles."""
+    roles: Mapping[str, Sequence[Layer]]
+    """The layers of the further roles in `defaults`, by key of the role."""
     profiles: Mapping[Path, Layer]
 
     def merge(self, at: Path, layers: Sequence[Layer]) -> Layer:
@@ -74,7 +80,7 @@ class _Below:
         if holder is not None:
             merged = merge(merged, self.profiles[holder])
         for layer in layers:
-            merged = merge(merged, layer.without("prefill", "canary"))
+            merged = merge(merged, layer.without(*INHERITED, "canary"))
         return merged
 
     def has_other(self, at: Path) -> bool:
@@ -124,32 +130,34 @@ def _mappings(layers: Iterable[Layer]) -> _Above:
     return _Above(mappings, tuple(no_mapping(layer) for layer in layers if not is_mapping(layer.tree)))
 
 
-def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
-    """Return two values: `defaults` without its prefill as one merged layer, and the unmerged layers of that prefill.
+def _defaults(explicit: _Above) -> tuple[Layer, dict[str, list[Layer]]]:
+    """Return `defaults` without its further roles as one merged layer, and the unmerged layers of each such role.
 
-    The layers of the prefill keep their nulls, because these nulls may remove values of a service.
+    The layers of the roles keep their nulls, because these nulls may remove values of a service.
     """
     layers, problems = _mappings(explicit.layers)
     merged = Layer({}, Origin(Path("defaults")))
     for layer in layers:
-        merged = merge(merged, layer.without("canary", "prefill"))
-    prefills = _above_null(_children(layers, "prefill"))
+        merged = merge(merged, layer.without("canary", *INHERITED))
+    roles = {key: _above_null(_children(layers, key)) for key in INHERITED}
     canaries = map(_canary_in_defaults, _children(layers, "canary"))
-    problems = (*explicit.problems, *problems, *merged.problems, *prefills.problems, *canaries)
-    return Layer(merged.tree, merged.origin, problems), prefills.layers
+    of_roles = (problem for role in roles.values() for problem in role.problems)
+    problems = (*explicit.problems, *problems, *merged.problems, *of_roles, *canaries)
+    return Layer(merged.tree, merged.origin, problems), {key: role.layers for key, role in roles.items()}
 
 
-def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
-    """Return `defaults` with its prefill. If only one file has `defaults`, return the value in that file unchanged."""
+def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, roles: Mapping[str, Sequence[Layer]]) -> Layer:
+    """Return `defaults` with its further roles. If only one file has `defaults`, return its value unchanged."""
     if len(explicit) == 1:
         return Layer(copy_value(explicit[0].tree), explicit[0].origin)
-    layers, _ = _mappings(prefills)
-    if not layers:
-        return defaults
-    prefill = Layer({}, defaults.origin.child("prefill"))
-    for layer in layers:
-        prefill = merge(prefill, layer)
-    return _with_part(defaults, "prefill", prefill)
+    for key in INHERITED:
+        layers, _ = _mappings(roles[key])
+        role = Layer({}, defaults.origin.child(key))
+        for layer in layers:
+            role = merge(role, layer)
+        if layers:
+            defaults = _with_part(defaults, key, role)
+    return defaults
 
 
 def _canary_in_defaults(canary: Layer) -> Problem:
@@ -188,9 +196,11 @@ def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
     layers, mistaken = _mappings(explicit.layers)
     merged = below.merge(at, layers)
     merged = Layer(merged.tree, merged.origin, (*explicit.problems, *mistaken, *merged.problems))
-    all_prefills = _above_null([*below.prefills, *_children(layers, "prefill")])
     service = _drop_inherited_replicas(merged, layers)
-    service = _with_prefill(service, all_prefills, _other(below, at / "prefill", layers) or service)
+    for key in INHERITED:
+        of_role = _above_null([*below.roles[key], *_children(layers, key)])
+        service = _with_role(service, key, of_role, _other(below, at / key, layers) or service)
+    service = _without_keys_of_workloads(service, layers)
     canary = _above_null(_children(layers, "canary"))
     if not canary.layers:
         return Layer(service.tree, service.origin, (*service.problems, *canary.problems))
@@ -198,9 +208,9 @@ def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
 
 
 def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
-    """Return the service with the profile of the prefill or canary at the path `at`, which inherits from that service.
+    """Return the service with the profile of the role or canary at the path `at`, which inherits from that service.
 
-    None if the path has no profile. The prefill or canary then inherits from the service with the service's profile.
+    None if the path has no profile. The role or canary then inherits from the service with the service's profile.
     """
     if not below.has_other(at):
         return None
@@ -208,34 +218,38 @@ def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
 
 
 def _with_part(service: Layer, key: str, part: Layer) -> Layer:
-    """Return a service with its prefill or its canary added."""
+    """Return a service with a section or its canary added, or a section with its sets added."""
     origin = Origin(service.origin.at, {**service.origin.below, key: part.origin}, service.origin.file)
     return Layer({**service.tree, key: part.tree}, origin, (*service.problems, *part.problems))
 
 
-def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
-    """Return a service with its prefill, or without prefill if no layer has a prefill or a null removes it.
+def _with_role(service: Layer, key: str, of_role: _Above, inherited: Layer) -> Layer:
+    """Return a service with the further role at a key, or without it if no layer has it or a null removes it.
 
-    `inherited` is the service from which the prefill inherits keys.
+    `inherited` is the service from which the role inherits keys.
     """
-    if not prefills.layers:
-        return Layer(service.tree, service.origin, (*service.problems, *prefills.problems))
-    return _with_part(service, "prefill", _prefill(inherited, prefills.layers))
+    if not of_role.layers:
+        return Layer(service.tree, service.origin, (*service.problems, *of_role.problems))
+    return _with_part(service, key, _role(inherited, key, of_role.layers))
 
 
-def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return the prefill of a service, merged over the keys that the prefill inherits from the service.
+def _role(service: Layer, key: str, layers: Sequence[Layer]) -> Layer:
+    """Return the further role of a service at a key, merged over the keys that the role inherits from the service.
 
-    If the null of a key in the prefill of `defaults` removes nothing from this service, no problem is reported, because
+    If the null of a key in the role of `defaults` removes nothing from this service, no problem is reported, because
     the null may remove a value of another service.
     """
     highest: object = layers[-1].tree
     if not isinstance(highest, dict):
         return Layer(copy_value(highest), layers[-1].origin)
-    at = service.origin.child("prefill").at
+    at = service.origin.child(key).at
     explicit = [layer for layer in layers if layer.origin.at == at]
     mappings, mistaken = _mappings(layers)
-    merged = _merge_inherited(service, INHERITED_BY_PREFILL, at, mappings)
+    if key in _WITH_SETS:
+        merged = _merge_inherited(service, INHERITED[key], at, [layer.without("sets") for layer in mappings])
+        merged = _with_sets(merged, service if key == _DECODE else merged, _children(mappings, "sets"))
+    else:
+        merged = _merge_inherited(service, INHERITED[key], at, mappings)
     problems = tuple[Problem, ...]()
     if explicit:
         in_files = (problem for problem in mistaken if problem.file)
@@ -243,10 +257,47 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
     return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), _mappings(explicit).layers)
 
 
+def _with_sets(section: Layer, role: Layer, layers: Sequence[Layer]) -> Layer:
+    """Return a section with its sets, each merged over the keys that it inherits from a role.
+
+    The role is the service for `decode`, and the section itself for `prefill`.
+    """
+    explicit = _above_null(layers)
+    section = Layer(section.tree, section.origin, (*section.problems, *explicit.problems))
+    if not explicit.layers:
+        return section
+    highest = explicit.layers[-1]
+    if not is_mapping(highest.tree):
+        return _with_part(section, "sets", Layer(copy_value(highest.tree), highest.origin))
+    mappings, mistaken = _mappings(explicit.layers)
+    at = section.origin.at / "sets"
+    sets = {
+        name: _set(role, at / name, _above_null(_children(mappings, name)))
+        for name in dict.fromkeys(name for layer in mappings for name in layer.tree)
+    }
+    trees = {name: layer.tree for name, layer in sets.items() if layer.tree is not None}
+    problems = (problem for layer in sets.values() for problem in layer.problems)
+    origins = {name: layer.origin for name, layer in sets.items()}
+    return _with_part(section, "sets", Layer(trees, Origin(at, origins), (*mistaken, *problems)))
+
+
+def _set(role: Layer, at: Path, explicit: _Above) -> Layer:
+    """Return a set of pods, merged over their role. The tree is None if a null removes the set."""
+    if not explicit.layers:
+        return Layer(None, Origin(at), explicit.problems)
+    highest = explicit.layers[-1]
+    if not is_mapping(highest.tree):
+        return Layer(copy_value(highest.tree), highest.origin, explicit.problems)
+    layers, mistaken = _mappings(explicit.layers)
+    merged = _merge_inherited(role, INHERITED_BY_POOLS, highest.origin.at, layers)
+    problems = (*explicit.problems, *mistaken, *merged.problems)
+    return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), layers)
+
+
 def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
     """Return the canary at a path, merged over its service.
 
-    The canary's prefill is merged over the layers of the service's prefill. `services` are the layers of the service
+    The canary's further roles are merged over the layers of the service's. `services` are the layers of the service
     from which the canary inherits, and `layers` are the layers of the canary.
     """
     highest = layers[-1]
@@ -255,25 +306,37 @@ def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], 
     explicit, mistaken = _mappings(layers)
     merged = _merge_canary(_other(below, at, services) or service, explicit, highest.origin.at)
     merged = Layer(merged.tree, merged.origin, (*mistaken, *merged.problems))
-    all_prefills = list[Layer]()
-    if "prefill" in service.tree:
-        prefills = _above_null([*below.prefills, *_children(services, "prefill")]).layers
-        all_prefills += (layer.without("replicas", "autoscaling") for layer in prefills if is_mapping(layer.tree))
-    all_prefills += _children(explicit, "prefill")
     canary = _drop_inherited_replicas(merged, explicit)
-    for_prefill = canary
-    other = _other(below, at / "prefill", services)
-    if other is not None:
-        for_prefill = _merge_canary(other, explicit, highest.origin.at)
-    canary = _with_prefill(canary, _above_null(all_prefills), for_prefill)
-    if "prefill" in canary.tree or any("sidecar" in layer.tree for layer in explicit):
+    for key in INHERITED:
+        layers_of_role = list[Layer]()
+        if key in service.tree:
+            inherited = _above_null([*below.roles[key], *_children(services, key)]).layers
+            layers_of_role += (_without_numbers(layer) for layer in inherited if is_mapping(layer.tree))
+        layers_of_role += _children(explicit, key)
+        for_role = canary
+        other = _other(below, at / key, services)
+        if other is not None:
+            for_role = _merge_canary(other, explicit, highest.origin.at)
+        canary = _with_role(canary, key, _above_null(layers_of_role), for_role)
+    canary = _without_keys_of_workloads(canary, explicit)
+    further = INHERITED.keys() - {_DECODE}
+    if further & canary.tree.keys() or any("sidecar" in layer.tree for layer in explicit):
         return canary
     return Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
 
 
+def _without_numbers(role: Layer) -> Layer:
+    """Return a further role of a service, and its sets, without the numbers of replicas, which no canary inherits."""
+    role = role.without("replicas", "autoscaling")
+    sets = role.tree.get("sets")
+    if is_mapping(sets):
+        role.tree["sets"] = {name: _without(tree, "replicas", "autoscaling") for name, tree in mapping(sets).items()}
+    return role
+
+
 def _merge_canary(service: Layer, explicit: Sequence[Layer], at: Path) -> Layer:
-    """Return a canary without its prefill, merged over its service."""
-    layers = [layer.without("prefill") for layer in explicit]
+    """Return a canary without its further roles, merged over its service."""
+    layers = [layer.without(*INHERITED) for layer in explicit]
     return _merge_inherited(_without_sizes_of_another_source(service, explicit), INHERITED_BY_CANARY, at, layers)
 
 
@@ -315,6 +378,18 @@ def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
     if merged.tree.get("autoscaling") is None or (replicas and replicas[-1] is not None):
         return merged
     return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems)
+
+
+def _without_keys_of_workloads(service: Layer, explicit: Iterable[Layer]) -> Layer:
+    """Remove keys of workloads that a service with sets of decode pods inherits, because its workloads are the sets'.
+
+    Keys in the layers in `explicit` stay. They have no effect, and a rule reports them.
+    """
+    if not mapping(mapping(service.tree.get(_DECODE)).get("sets")):
+        return service
+    written = {key for layer in explicit for key in layer.tree}
+    inherited = [key for key in _OF_WORKLOADS if key not in written]
+    return Layer(_without(service.tree, *inherited), service.origin, service.problems)
 
 
 def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:

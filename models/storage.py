@@ -6,26 +6,30 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, TypeAdapter, ValidationError
 
 from models.base import Spec
+from models.containers import Resources
 from models.env import EnvName, EnvValue
 from models.pins import PinnedSource
-from models.role import Resources
+from models.secrets import FillSecrets
 from models.source import FilePattern, ModelSource, served_name
 from models.trees import at, mapping
-from models.vocabulary import Bytes, ClaimSize, Dns1035Label, DnsSubdomain, Entries, Items, Shape, Text, Url, Within
+from models.vocabulary import (
+    Bytes,
+    ClaimSize,
+    Dns1035Label,
+    DnsSubdomain,
+    Items,
+    MountPath,
+    SubPath,
+    Text,
+    Url,
+    Within,
+)
 
-_FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
 FETCHING = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
 """Default requests and limits of a container that fetches weights, in a pod or in a Job."""
 MODEL_MOUNT = "/models"
 """Default mount path of the weights in the engine's container."""
 
-MountPath = Annotated[
-    str, Shape("is not the path of a folder", r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", "write one such as /models", 255)
-]
-SubPath = Annotated[
-    str,
-    Shape("is not a path in the claim", rf"{_FOLDER}(/{_FOLDER})*", "write folders without a leading '/'", 255),
-]
 Headroom = Annotated[int, Within(0, 1000, "write percent, such as 10")]
 AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 """Access modes with which a Job can fill a claim. ReadOnlyMany is therefore left out."""
@@ -37,9 +41,7 @@ class Fill(Spec):
     A change of these settings affects only later fills: the fill of a new source, or the retry of a failed fill.
     """
 
-    secrets: Annotated[
-        Items[DnsSubdomain], Entries(0, 1, "write only the Secret with the credentials for the source")
-    ] = Field(default=(), examples=[["s3-reader"]])
+    secrets: FillSecrets = Field(default=(), examples=[["s3-reader"]])
     """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the URL of AWS or of huggingface.co."""
@@ -119,7 +121,21 @@ class Existing(Spec):
     """Mount path of the weights, read-only for the engine."""
 
 
-Storage = Annotated[Ephemeral | Shared | Dedicated | Existing, Field(discriminator="type")]
+class EngineLoaded(Spec):
+    """The engine opens the source itself: no container fetches the weights, and no volume holds them."""
+
+    type: Literal["engine"]
+    """The engine opens the source itself: no container fetches the weights, and no volume holds them. Only for hf://,
+    which the engine fetches into its home, and for s3://, which it streams to the devices. The credentials of
+    model.secrets become variables of the engine."""
+
+    @property
+    def mount_path(self) -> str:
+        """Return the folder of weights that a pod mounts all the same, such as those of a claim."""
+        return MODEL_MOUNT
+
+
+Storage = Annotated[Ephemeral | Shared | Dedicated | Existing | EngineLoaded, Field(discriminator="type")]
 
 
 class Cache(PinnedSource):

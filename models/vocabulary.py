@@ -7,10 +7,11 @@ Gateway API, quantities follow the grammar of Kubernetes.
 import ipaddress
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
@@ -175,6 +176,18 @@ def check_authority(address: str) -> str:
     return address
 
 
+def _check_set_name(name: str) -> str:
+    """Reject a name with which a workload would be called like a StatefulSet of another workload.
+
+    For a replica of several pods, the controller of LeaderWorkerSets creates a StatefulSet `<workload>-<index>`
+    (lws v0.9.0, pkg/controllers/pod_controller.go).
+    """
+    if name.rpartition("-")[2].isdecimal():
+        what = "would name a workload like the StatefulSet of another workload's replica"
+        raise refuse(what, "write a letter right before the number, such as long0")
+    return name
+
+
 def _check_url(url: str) -> str:
     check_authority(url.partition("://")[2])
     return url
@@ -225,6 +238,7 @@ STACK_PATH = rf"({_STACK_PART}/)?{_STACK_PART}/{_STACK_PART}"
 """Pattern of the name of a stack: project/stack or organization/project/stack."""
 FULL_STACK_PATH = rf"{_STACK_PART}/{_STACK_PART}/{_STACK_PART}"
 """Pattern of organization/project/stack."""
+_FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
 _LONGEST_LABEL = 63
 LARGEST_PORT = 65535
 _CONTROLS = frozenset({"Cc", "Zl", "Zp"})
@@ -242,6 +256,10 @@ IMAGE = (
 """Pattern of a container image reference. A tag or digest is required, because the default tag is `latest`."""
 
 DnsLabel = Annotated[str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as models", 63)]
+SetName = Annotated[
+    str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as long", 40), AfterValidator(_check_set_name)
+]
+"""Name of a set of pods. It is short because a label has the stage of the pods and this name as its value."""
 Dns1035Label = Annotated[
     str, Shape("is not a DNS-1035 label", r"[a-z]([-a-z0-9]*[a-z0-9])?", f"start with a letter; {_LABEL_RULE}", 63)
 ]
@@ -312,6 +330,13 @@ FullStackPath = Annotated[
 ResourceId = Annotated[
     str, Shape("is not a label value", _LABEL_VALUE, "use letters, digits, '-', '_' and '.', such as chat-7f3a", 63)
 ]
+MountPath = Annotated[
+    str, Shape("is not the path of a folder", r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", "write one such as /models", 255)
+]
+SubPath = Annotated[
+    str,
+    Shape("is not a path in the claim", rf"{_FOLDER}(/{_FOLDER})*", "write folders without a leading '/'", 255),
+]
 AbsolutePath = Annotated[
     str, Shape("is not an absolute path", r"/[A-Za-z0-9._~/-]*", "start with '/', such as /health", 1024)
 ]
@@ -339,6 +364,35 @@ Port = Annotated[int, Within(1, LARGEST_PORT, "write a port number, such as 8000
 Count = Annotated[int, Within(1, LARGEST, "write 1 or more")]
 Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
 CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
+
+
+@dataclass(frozen=True, slots=True)
+class OrWord:
+    """A count, or one word in its place. Mistakes are those of the count, so that a user reads of one mistake."""
+
+    word: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the count, behind a function that takes the word."""
+
+        def take(value: object, validate: Callable[[object], object]) -> object:
+            if value == self.word:
+                return value
+            return validate(value)
+
+        serializer = core_schema.plain_serializer_function_ser_schema(_same_value)
+        return core_schema.no_info_wrap_validator_function(take, handler(Count), serialization=serializer)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the JSON schema: that of the count, or the word."""
+        return {"anyOf": [handler(schema), {"const": self.word, "type": "string"}]}
+
+
+def _same_value(value: object) -> object:
+    return value
+
+
+BlockSize = Annotated[Count | Literal["engine"], OrWord("engine")]
 
 KubernetesObject = dict[str, JsonValue]
 """Fields of a Kubernetes object, with the names of the API. The rendered object is checked against the API's schema."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from models.pins import Pin
-from planning.ground import contract, labels
+from planning.ground import contract
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.ports import HTTP_PORT, HTTPS_PORT, ROUTED_PORT
 from planning.interceptor import InterceptorPlan
@@ -53,7 +53,7 @@ def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> cont
         "weight": service.share.primary,
         "primary": _variant(primary),
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
-        "profile": _profiles(primary).get(labels.DECODE),
+        "profile": _profiles(primary).get(primary.destinations[0].role),
         "interceptor": _interceptor(primary, plan.interceptor),
         "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
         "ready": not unseen,
@@ -97,12 +97,19 @@ def _unseen(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> Itera
 
 
 def _missing_pods(variant: VariantPlan) -> Iterator[str]:
-    """Yield why a variant may be without pods that answer after a run that succeeds."""
-    for workload in variant.workloads:
-        if workload.role == labels.DECODE and workload.autoscaler is None and not workload.max_replicas:
-            yield f"{workload.name} has no replicas, as the configuration states"
-        if workload.role == labels.DECODE and workload.autoscaler is not None and not workload.autoscaler.min_replicas:
-            yield f"{workload.name} may have been scaled to zero"
+    """Yield why a variant may be without pods that answer after a run that succeeds.
+
+    If some of several sets surely have pods, nothing is missing.
+    """
+    reasons = list[str]()
+    for workload in variant.destinations:
+        autoscaler = workload.autoscaler
+        if autoscaler is None and not workload.max_replicas:
+            reasons.append(f"{workload.name} has no replicas, as the configuration states")
+        if autoscaler is not None and not autoscaler.min_replicas:
+            reasons.append(f"{workload.name} may have been scaled to zero")
+    if len(reasons) == len(variant.destinations):
+        yield from reasons
 
 
 def _canary(variant: VariantPlan, weight: int) -> contract.Canary:
@@ -156,11 +163,18 @@ def _variant(variant: VariantPlan) -> contract.Variant:
         "objectives": sorted(objective.name for objective in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
         "endpointPickerHost": None if picker is None else f"{variant.host(names.picker)}:{picker.port}",
+        "proxyHost": _proxy_host(variant),
         "roles": {
             workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.workloads
         },
         "profiles": _profiles(variant),
     }
+
+
+def _proxy_host(variant: VariantPlan) -> str | None:
+    if variant.endpoint_picker is None or variant.endpoint_picker.proxy is None:
+        return None
+    return f"{variant.host(variant.names.proxy)}:{variant.endpoint_picker.proxy.service_port}"
 
 
 def _profiles(variant: VariantPlan) -> dict[str, contract.Profile]:

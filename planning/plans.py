@@ -12,7 +12,7 @@ from models.service import Variant
 from models.source import served_name
 from models.stack import Stack
 from planning import interceptor, network, picker, routes, serving
-from planning.ground import labels, parts
+from planning.ground import parts
 from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
 from planning.ground.names import PRIMARY, Names, address
@@ -65,9 +65,8 @@ class VariantPlan:
     """Name of the accelerator class of each role."""
     profiles: Mapping[str, ChosenProfile]
     """Serving profiles by role. Roles for which no profile was selected are left out."""
-    decode: Workload
-    """Workload of the decode role. If there is no prefill role, it is the only workload."""
-    prefill: Workload | None
+    roles: Mapping[str, Workload]
+    """Workloads by name of the role, those that get the requests of clients first."""
     storage: StoragePlan | None
     """The Job that fetches the weights into a claim, and the claim if the stack creates it. None if the variant has no
     such Job, or shares the Job of a cache or of the primary."""
@@ -123,9 +122,19 @@ class VariantPlan:
         return f"{self.names.generation}-"
 
     @property
+    def destinations(self) -> tuple[Workload, ...]:
+        """Return the workloads that get the requests of clients: the decode role's, or those of its sets."""
+        return tuple(workload for workload in self.workloads if workload.stage.is_destination)
+
+    @property
+    def is_divided(self) -> bool:
+        """Tell whether the decode role is divided into sets."""
+        return any(workload.set_name for workload in self.destinations)
+
+    @property
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads of all roles."""
-        return tuple(workload for workload in (self.decode, self.prefill) if workload is not None)
+        return tuple(self.roles.values())
 
     @property
     def target_ports(self) -> tuple[int, ...]:
@@ -133,14 +142,15 @@ class VariantPlan:
         return max((workload.target_ports for workload in self.workloads), key=len)
 
     def preview_inputs(self) -> dict[str, Any]:
-        """Return the variant's inputs as previews show them: model, source, accelerator and the size of each role.
+        """Return the variant's inputs as previews show them: model, source, accelerators and the size of each role.
 
         The release channel is left out if the variant follows the stack, because the stack's inputs have it then.
         """
+        classes = dict.fromkeys(self.accelerators[workload.role] for workload in self.destinations)
         inputs: dict[str, Any] = {
             "model": self.model,
             "source": self.source,
-            "accelerator": self.accelerators[labels.DECODE],
+            "accelerator": ", ".join(classes),
             "roles": {
                 workload.role: {
                     "replicas": workload.replicas,
@@ -409,15 +419,14 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
         source=spec.model.source,
         pins=_pins(spec, context.key),
         accelerators={role.name: role.spec.accelerator for role in context.roles},
-        profiles={role.name: profiles[role.path] for role in context.roles if role.path in profiles},
-        decode=roles[labels.DECODE],
-        prefill=roles.get(labels.PREFILL),
+        profiles={role.name: profiles[role.profile_path] for role in context.roles if role.profile_path in profiles},
+        roles=roles,
         storage=claims.of_variant(context, resolved.fill_requests),
         weights_of=_weights_owner(context),
         port=spec.engine.port,
         ports_annotation=_ports_annotation(context, roles.values()),
         endpoint_picker=picker_plan,
-        gke=_load_balancing(context, roles[labels.DECODE]),
+        gke=_load_balancing(context, next(iter(roles.values()))),
         requests=requests.plan(context),
         monitoring=monitoring_plan,
         policies=network.plan(context, roles, picker_plan, monitoring_plan),

@@ -3,15 +3,15 @@
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from models.containers import Resources
 from models.paths import Path
 from models.problems import Problem
-from models.role import Resources
-from models.service import Variant
+from models.service import RoleSet, Variant
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
 from planning import advisories, hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
-from planning.ground import labels, patch
+from planning.ground import labels, parts, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
 from planning.refusals import resources as container_resources
@@ -19,7 +19,7 @@ from planning.refusals import sizes
 from planning.releases import channel, channels, known_channels, offered_channels, tracing
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import gateway_defects
-from planning.variant import ConfiguredVariant, VariantContext
+from planning.variant import ConfiguredVariant, VariantContext, roles
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
@@ -95,7 +95,7 @@ def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Prob
 
 
 def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
-    """Check the resources of all containers of a variant. Those of the picker and the sidecar never have devices."""
+    """Check the resources of all containers of a variant. Only engines have devices."""
     path = configured.path
     spec = configured.spec
     yield from _container_problems(
@@ -118,6 +118,11 @@ def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset
         )
     for role in configured.roles:
         yield from _container_problems(role.path / "resources", role.spec.resources, devices)
+        pod = role.spec.pod
+        for field, containers in (("initContainers", pod.init_containers), ("containers", pod.containers)):
+            for name, container in containers.items():
+                at = role.path / "pod" / field / name / "resources"
+                yield from _container_problems(at, container.resources, devices, device_remedy="remove it")
 
 
 def _container_problems(
@@ -179,7 +184,7 @@ def _missing_copies(spec: Variant) -> list[str]:
     keys = list[str]()
     if spec.endpoint_picker.enabled and spec.endpoint_picker.image is None:
         keys.append("endpointPicker.image")
-    if spec.prefill is not None and (spec.sidecar is None or spec.sidecar.image is None):
+    if roles.further(spec) and (spec.sidecar is None or spec.sidecar.image is None):
         keys.append("sidecar.image")
     return keys
 
@@ -220,6 +225,9 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
         spec = configured.spec
         label_sets.append(((path, ("labels",)), spec.labels))
         label_sets += [((role.path, ("pod", "labels")), role.spec.pod.labels) for role in configured.roles]
+        label_sets += [
+            ((role.path, ("labels",)), role.spec.labels) for role in configured.roles if isinstance(role.spec, RoleSet)
+        ]
         label_sets.append(((path, ("endpointPicker", "pod", "labels")), spec.endpoint_picker.pod.labels))
     yield from _decided_keys(label_sets, labels.is_reserved)
 
@@ -281,21 +289,38 @@ def _decided_keys(
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Reject variants that would make the same object. The second variant would overwrite the object of the first."""
     holders = dict[tuple[str, str], Path]()
-    for context in sorted(variants, key=lambda context: str(context.path)):
-        identities = [
-            (kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.exclusive_names
-        ]
+    contexts = sorted(variants, key=lambda context: str(context.path))
+    has_sets = any(role.set_name for context in contexts for role in context.roles)
+    for context in contexts:
+        named = context.names.exclusive_names(*(role.name for role in context.roles))
+        identities = [(kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in named]
         identities += [
             ("InferenceObjective", f"{context.namespace}/{context.names.objective(key)}", "name")
             for key in context.spec.objectives
         ]
+        if context.spec.endpoint_picker.proxy is not None:
+            identities.append(("Service", f"{context.namespace}/{context.names.proxy}", "name or namespace"))
         identities += [("logical name", f"{prefix}-…", "key") for prefix in context.logical_prefixes]
+        if has_sets:
+            identities += [("logical name", name, "key") for name in _logical_names_of_roles(context)]
         for kind, name, field in identities:
             holder = holders.setdefault((kind, name), context.path)
             if holder != context.path:
                 what = f"would make the same object as {holder} ({kind} {name})"
                 yield Problem(context.path, what, f"choose another {field} for one of them", (context.path, holder))
                 break
+
+
+def _logical_names_of_roles(context: VariantContext) -> Iterator[str]:
+    """Yield the logical names of the roles' objects.
+
+    The name of a set stands at the end, so different prefixes may make one name: a set `decode` of the service `qwen`
+    is called like the decode role of a service `qwen-decode`.
+    """
+    for prefix in context.logical_prefixes:
+        for role in context.roles:
+            for suffix in parts.ROLES[role.stage.name].suffixes_of(role.set_name):
+                yield f"{prefix}-{suffix}"
 
 
 def _mutable_image_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:

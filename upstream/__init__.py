@@ -1,4 +1,4 @@
 """Facts of other projects, read from their published files and written as tables of `planning`.
 
-Only `make facts` runs this package. Programs and tests read the tables.
+Only `make facts` and `python -m upstream.trtllm` run this package. Programs and tests read the tables.
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from upstream import history, newest, series, vllm, wheels
+from upstream import history, newest, series, sglang, vllm, wheels
 from upstream.series import Series
 from upstream.vllm import Knowledge
 from upstream.wheels import Wheel
@@ -14,7 +14,9 @@ from upstream.wheels import Wheel
 TABLES = Path("planning/releases/engines")
 VERSIONS = tuple(Path(__file__).with_name("versions.txt").read_text(encoding="utf-8").split())
 """Versions of vLLM whose wheels are read: all releases since 0.8.5."""
-_HEAD = "# Written by `make facts` from the wheels that vllm-sources.yaml names. Do not edit.\n"
+SGLANG_VERSIONS = tuple(Path(__file__).with_name("sglang-versions.txt").read_text(encoding="utf-8").split())
+"""Versions of SGLang whose wheels are read: all releases since the oldest one in llm-d's guides."""
+_HEAD = "# Written by `make facts` from the wheels that {sources} names. Do not edit.\n"
 _RANGES = "# `0.18.0..`: known to 0.18.0 and later; `0.9.0..0.11.2`: known to the versions from 0.9.0 to 0.11.2.\n"
 
 
@@ -34,7 +36,23 @@ def main() -> None:
     _write("vllm-sources.yaml", [f"date: {today}", "wheels:", *sources])
     _write("vllm.yaml", _table(_of_knowledge(by_version), VERSIONS), _RANGES)
     _write("series.yaml", _table(_of_series(series_by_version), VERSIONS), _RANGES)
+    write_sglang()
     print("\n".join(newest.report()))
+
+
+def write_sglang() -> None:
+    """Read all versions of SGLang, and write its tables."""
+    by_version = dict[str, frozenset[str]]()
+    sources = list[str]()
+    for version in SGLANG_VERSIONS:
+        wheel = wheels.find(sglang.PACKAGE, version)
+        files = wheels.files(wheel, sglang.FILES)
+        by_version[version] = sglang.read(files)
+        sources += _source(version, wheel, files)
+        print(f"sglang {version}: {len(by_version[version])} flags", file=sys.stderr)
+    today = datetime.now(tz=UTC).date()
+    _write("sglang-sources.yaml", [f"date: {today}", "wheels:", *sources], engine="sglang")
+    _write("sglang.yaml", _table({"flags": by_version}, SGLANG_VERSIONS), _RANGES, engine="sglang")
 
 
 def _of_knowledge(known: dict[str, Knowledge]) -> dict[str, dict[str, frozenset[str]]]:
@@ -69,8 +87,9 @@ def _source(version: str, wheel: Wheel, files: dict[str, bytes]) -> list[str]:
     return [f"  {version}:", f"    wheel: {wheel.name}", f"    sha256: {wheel.sha256}", "    files:", *digests]
 
 
-def _write(name: str, lines: list[str], remark: str = "") -> None:
-    (TABLES / name).write_text(_HEAD + remark + "\n".join(lines) + "\n", encoding="utf-8")
+def _write(name: str, lines: list[str], remark: str = "", engine: str = "vllm") -> None:
+    head = _HEAD.format(sources=f"{engine}-sources.yaml")
+    (TABLES / name).write_text(head + remark + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Flags, variables and JSON values that a version of vLLM knows, read from its source code without running it."""
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from upstream import arguments
+from upstream.arguments import OPTION
 
 PACKAGE = "vllm"
 ARGUMENTS = "vllm/engine/arg_utils.py"
@@ -46,7 +48,6 @@ _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
 """Classes of the JSON objects that this project generates. The allowed values of their fields are read, too."""
 _EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})
 """Flags that every version has, at least one of each file that declares flags. If one is missing, vLLM has moved it."""
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def read(sources: dict[str, bytes]) -> Knowledge:
     """
     trees = {path: ast.parse(content) for path, content in sources.items()}
     frontend = [trees[path] for path in FRONTEND if path in trees]
-    flags = {flag for tree in (*frontend, trees[ARGUMENTS], trees[COMMAND]) for flag in _options(tree)}
+    flags = {flag for tree in (*frontend, trees[ARGUMENTS], trees[COMMAND]) for flag in arguments.options(tree)}
     flags |= {flag for tree in frontend for flag in _fields_as_flags(tree)}
     values = {value for path in CONFIGURATIONS if path in trees for value in _json_values(trees[path])}
     values |= {f"--kv-transfer-config.kv_connector={name}" for name in _connectors(trees[CONNECTORS])}
@@ -81,21 +82,14 @@ def read(sources: dict[str, bytes]) -> Knowledge:
     return knowledge
 
 
-def _options(tree: ast.Module) -> Iterator[str]:
-    """Yield the options of calls of `add_argument`."""
-    for call in _calls(tree, "add_argument"):
-        texts = (argument.value for argument in call.args if isinstance(argument, ast.Constant))
-        yield from (text for text in texts if isinstance(text, str) and _OPTION.fullmatch(text))
-
-
 def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
     """Yield the flags that vLLM derives from fields of argument classes, and the options in the module's lists."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name.endswith("Args"):
-            yield from (f"--{name.replace('_', '-')}" for name, _ in _fields(node))
+            yield from (f"--{name.replace('_', '-')}" for name, _ in arguments.fields(node))
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
             texts = [item.value for item in node.value.elts if isinstance(item, ast.Constant)]
-            yield from (text for text in texts if isinstance(text, str) and _OPTION.fullmatch(text))
+            yield from (text for text in texts if isinstance(text, str) and OPTION.fullmatch(text))
 
 
 def _json_values(tree: ast.Module) -> Iterator[str]:
@@ -109,18 +103,11 @@ def _json_values(tree: ast.Module) -> Iterator[str]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name in _JSON_FLAGS:
-            for name, annotation in _fields(node):
+            for name, annotation in arguments.fields(node):
                 key = f"{_JSON_FLAGS[node.name]}.{name}"
                 yield key
                 if node.name in _ENUMERATED:
                     yield from (f"{key}={value}" for value in _literals(annotation, enumerations))
-
-
-def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
-    """Yield name and annotation of the fields of a class."""
-    for statement in node.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id, statement.annotation
 
 
 def _literals(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterator[str]:
@@ -142,13 +129,6 @@ def _variables(tree: ast.Module) -> Iterator[str]:
 
 def _connectors(tree: ast.Module) -> Iterator[str]:
     """Yield the names under which connectors are registered."""
-    for call in _calls(tree, "register_connector"):
+    for call in arguments.calls(tree, "register_connector"):
         if isinstance(call.args[0], ast.Constant):
             yield str(call.args[0].value)
-
-
-def _calls(tree: ast.Module, method: str) -> Iterator[ast.Call]:
-    """Yield the calls of methods with the name `method`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
-            yield node

@@ -13,6 +13,7 @@ from judging.preflight import (
     admission,
     earlier_preview,
     facts_age,
+    image_volumes,
     kinds,
     listeners,
     metering,
@@ -65,4 +66,5 @@ def _references(situation: Situation) -> Iterator[Problem]:
     yield from listeners.judge(plan.routes, needs, facts, mode)
     yield from references.classes(needs, facts, mode)
     yield from references.secrets(needs, facts, mode)
+    yield from image_volumes.judge(needs, facts, mode)
     yield from nodes.judge(plan, facts, mode)

@@ -32,7 +32,7 @@ def judge(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
         return
     version = None
     if facts.origin is not None:
-        version = _minor(facts.origin.version)
+        version = minor(facts.origin.version)
     for pods in needs.pods:
         live = facts.namespaces.namespaces.get(pods.namespace)
         is_created = pods.namespace in needs.created
@@ -61,12 +61,12 @@ def _namespace_policy(live: LiveNamespace | None, version: int | None) -> _Polic
     """Return the policy of a namespace; None if its labels state no level. `version` is that of the cluster."""
     if live is None or live.level is None:
         return None
-    stated = _minor(live.labels.get(labels.POD_SECURITY_VERSION))
-    minors = [minor for minor in (stated, version) if minor is not None]
+    stated = minor(live.labels.get(labels.POD_SECURITY_VERSION))
+    minors = [number for number in (stated, version) if number is not None]
     return _Policy(live.level, min(minors, default=None))
 
 
-def _minor(version: str | None) -> int | None:
+def minor(version: str | None) -> int | None:
     """Return the minor version of a version of Kubernetes such as `v1.36.3`; None if there is none."""
     match = _MINOR.match(version or "")
     if match is None:

@@ -16,6 +16,7 @@ from models.accelerators import ExtendedResource, ResourceClaim
 from models.vocabulary import amount
 from planning.ground.cluster_facts import ClusterFacts, Place, Unknown
 from planning.ground.inventory import LiveNode, Quota
+from planning.hardware import device_claims
 from planning.hardware import nodes as fleet
 from planning.hardware.nodes import ClassNode
 
@@ -148,8 +149,8 @@ def _resource(change: Change) -> str:
     match change.workload.accelerator.allocation:
         case ExtendedResource(resource_name=name):
             return name
-        case ResourceClaim(device_class_name=name):
-            return name
+        case ResourceClaim() as claim:
+            return device_claims.title(claim)
         case None:
             return ""
 
@@ -366,7 +367,7 @@ def _unread(changes: Sequence[Change], takers: Mapping[Place, _Nodes], facts: Cl
         yield f"quotas of {namespaces} ({facts.quotas.reason})"
     if changes and isinstance(facts.requested, Unknown) and not isinstance(facts.nodes, Unknown):
         yield f"devices that other pods have requested ({facts.requested.reason})"
-    if any(change.workload.device_claim for change in changes) and not isinstance(facts.slices, Unknown):
+    if any(change.workload.claims_devices for change in changes) and not isinstance(facts.slices, Unknown):
         yield "devices that other pods have claimed (pods do not say which)"
 
 

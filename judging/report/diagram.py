@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from models.printable import printable
-from planning.ground import labels
+from planning.picker.proxy import ProxyPlan
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Parent, RouteRule
 from planning.serving.workload import Workload
@@ -127,12 +127,24 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
     if picker is not None:
         yield f'    {name}e["picker {variant.names.picker}:{picker.port}"]'
         yield f"    {name} -. asks .-> {name}e"
-    yield f'    {name}d["{_pods(variant.decode)}"]'
-    yield f'    {name} -->|"{ports}"| {name}d'
-    if variant.prefill is not None:
-        engine = ", ".join(map(str, variant.prefill.engine.ports))
-        yield f'    {name}p["{_pods(variant.prefill)}"]'
-        yield f'    {name}d -->|"prefill {engine}"| {name}p'
+        yield from _proxy(variant, picker.proxy, name)
+    boxes = [f"{name}d{number or ''}" for number, _ in enumerate(variant.destinations)]
+    for box, workload in zip(boxes, variant.destinations, strict=True):
+        yield f'    {box}["{_pods(workload)}"]'
+        yield f'    {name} -->|"{ports}"| {box}'
+    others = [workload for workload in variant.workloads if not workload.stage.is_destination]
+    for number, workload in enumerate(others):
+        other = f"{name}p{number or ''}"
+        engine = ", ".join(map(str, workload.engine.ports))
+        yield f'    {other}["{_pods(workload)}"]'
+        yield from (f'    {box} -->|"{workload.role} {engine}"| {other}' for box in boxes)
+
+
+def _proxy(variant: VariantPlan, proxy: ProxyPlan | None, name: str) -> Iterator[str]:
+    """Yield the Service of the proxies beside the pickers, and its edge to the pool."""
+    if proxy is not None:
+        yield f'    {name}y(["proxy<br/>{variant.names.proxy}:{proxy.service_port}"])'
+        yield f"    {name}y --> {name}"
 
 
 def _pods(workload: Workload) -> str:
@@ -150,7 +162,7 @@ def _pods(workload: Workload) -> str:
     if layout.devices_per_pod:
         devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}"
     role = ""
-    if workload.role != labels.DECODE:
+    if workload.set_name or not workload.stage.is_destination:
         role = f"{workload.role} "
     noun = "replicas"
     if number == "1":

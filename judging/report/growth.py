@@ -100,7 +100,7 @@ class Change:
         """Tell whether new pods request more or other devices, and therefore cannot take the places of old pods."""
         old = self.running
         layout = self.workload.layout
-        if old is None or (self.workload.device_claim is not None and not old.devices_per_pod):
+        if old is None or (self.workload.claims_devices and not old.devices_per_pod):
             return False
         return old.accelerator != self.accelerator or old.devices_per_pod < layout.chips_per_pod
 

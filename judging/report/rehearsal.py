@@ -12,7 +12,7 @@ from models.problems import Problem
 from models.stack import Stack
 from planning.ground.cluster_facts import Place
 from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.releases import channel, engine_versions
+from planning.releases import channel, engine_kinds, engine_versions
 
 _UNKNOWN = "unknown"
 
@@ -177,12 +177,13 @@ def _workload_step(rendered: Rendered, text: str, edited: tuple[str, ...]) -> Wo
 
 
 def _engine(variant: VariantPlan) -> str:
-    """Return the version of vLLM in the decode pods of a variant."""
-    decode = variant.decode
-    version = engine_versions.of_image(decode.engine.image, decode.accelerator.vendor, channel(variant.release))
-    if version.is_known:
-        return version.number
-    return _UNKNOWN
+    """Return the version of vLLM in the decode pods of a variant; the versions, if sets of these pods differ."""
+    release = channel(variant.release)
+    versions = [
+        engine_versions.of_image(workload.engine.image, workload.accelerator.vendor, release)
+        for workload in variant.destinations
+    ]
+    return ", ".join(dict.fromkeys(version.number if version.is_known else _UNKNOWN for version in versions))
 
 
 def _cache(stack: Stack, key: str, changes: Iterable[Change]) -> CacheFate | None:
@@ -196,7 +197,7 @@ def _cache(stack: Stack, key: str, changes: Iterable[Change]) -> CacheFate | Non
     service = stack.services[key]
     connector = None
     if service.prefill is not None and any(begun):
-        connector = service.kv_cache.connector
+        connector = engine_kinds.connector(service)
     return cache_format.fate(connector)
 
 

@@ -83,7 +83,7 @@ def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the labels of a workload's pods; for a LeaderWorkerSet, the labels of the leaders."""
     groups = content.get("spec", EMPTY).get("leaderWorkerTemplate", EMPTY)
     if kind == "LeaderWorkerSet":
-        leader = groups.get("leaderTemplate", EMPTY)
+        leader = groups.get("leaderTemplate", groups.get("workerTemplate", EMPTY))
     else:
         leader = template(kind, content)
     return leader.get("metadata", EMPTY).get("labels", EMPTY)

@@ -151,7 +151,7 @@ def summarize(events: Events, composed: ComposedStack) -> Summary:
     return Summary(
         stack=events.stack,
         workloads=tuple(sorted(lines, key=lambda line: (line.outage is None, line.service, line.name))),
-        paths=tuple(paths.changes(step for step in events.changes if step.kind == "HTTPRoute")),
+        paths=tuple(paths.changes(events.changes)),
         drift=drift.of_events(events),
         others=_others(events),
         capacity=devices,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from judging.report.growth import Change
 from models.role import Recreate
 from models.vocabulary import amount
+from planning.ground.loading import Loading
 
 _MINUTE = 60
 
@@ -31,10 +32,13 @@ def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
     if size is None:
         return deadline
     count = int(amount(size))
-    fetched = 0
-    if change.workload.weights.fetches:
+    loading = change.workload.loading
+    fetched = loaded = 0
+    if change.workload.weights.fetches or loading.is_by_engine:
         fetched = count // rates.fetch
-    return min(deadline, rates.begin + fetched + count // rates.load)
+    if loading is not Loading.STREAMED:
+        loaded = count // rates.load
+    return min(deadline, rates.begin + fetched + loaded)
 
 
 def outage_seconds(change: Change, size: str | None, rates: Rates) -> int:

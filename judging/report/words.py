@@ -85,7 +85,7 @@ def rows() -> list[WordsRow]:
 
 
 def path(operation: PathOperation, address: str, destinations: str) -> str:
-    """Return what happens to an address. `destinations` says where requests to it go before and after the change."""
+    """Return what happens to an address. `destinations` says where requests to it go, or what clients get."""
     row = next(row for row in _table().paths if row.operation == operation)
     return row.words.format(address=address, destinations=destinations)
 

@@ -24,6 +24,7 @@ from judging.status.records import Finding, Link, ObjectRef, ServiceLink
 from judging.status.states import Level
 from judging.status.topology import name_of
 from judging.status.verdict import ExitCode, ServiceStatus, Status
+from planning.ground import stages
 from planning.ground.labels import DECODE
 from planning.ground.snapshot import Manifest
 
@@ -64,7 +65,9 @@ def state(service: ServiceStatus) -> ServiceState:
 
 def _is_asleep(service: ServiceStatus) -> bool:
     """Tell whether no pods that answer are asked for."""
-    workloads = [entry for entry in service.components if (entry.link, entry.role) == (Link.WORKLOAD, DECODE)]
+    workloads = [
+        entry for entry in service.components if entry.link is Link.WORKLOAD and stages.of_role(entry.role) == DECODE
+    ]
     return bool(workloads) and all(workload.desired == 0 for workload in workloads)
 
 

@@ -10,11 +10,14 @@ from typing import Any
 from judging.status import pods
 from judging.status.evidence import Evidence
 from judging.status.history import is_within
+from judging.status.pod_findings import of_pod
 from judging.status.quotes import quote
 from judging.status.records import Finding, ObjectRef, condition, finding, time
 from models import credentials
-from models.trees import at, mapping
+from models.trees import EMPTY, at, mapping
 from planning.ground.snapshot import Manifest
+from planning.picker.containers import PICKER_CONTAINER
+from planning.picker.proxy import CONTAINER
 
 _START_SECONDS = 60
 """Time from the start of its container within which a picker is ready. It reads one pool and the pool's pods, and a
@@ -33,11 +36,28 @@ def findings(picker_pods: Sequence[Manifest], reading: Evidence, *, is_led: bool
         if refusal is not None:
             yield refusal
         elif is_running(pod):
-            if not is_led:
-                yield _waiting(pod, reading)
+            yield from _running(pod, reading, is_led=is_led)
         else:
             others.append(pod)
     yield from pods.findings(others, "", reading)
+
+
+def _running(pod: Manifest, reading: Evidence, *, is_led: bool) -> Iterator[Finding]:
+    """Yield the states of a pod whose containers run: that of its proxy, or else that of its picker."""
+    slow = _slow_proxy(pod, reading)
+    if slow is not None:
+        yield slow
+    elif not is_led:
+        yield _waiting(pod, reading)
+
+
+def _slow_proxy(pod: Manifest, reading: Evidence) -> Finding | None:
+    """Return the state of a pod with a proxy that has not become ready in time; None if its proxy is ready."""
+    status = pods.containers(pod).get(CONTAINER, EMPTY)
+    since = time(at(status, "state", "running", "startedAt"))
+    if not status or status.get("ready") is True or is_within(since, _START_SECONDS, reading.now):
+        return None
+    return of_pod("proxy-slow", pod, since, container=CONTAINER)
 
 
 def is_running(pod: Manifest) -> bool:
@@ -48,15 +68,14 @@ def is_running(pod: Manifest) -> bool:
 
 def _refusal(pod: Manifest) -> Finding | None:
     """Return the state of a picker that ends by itself again and again, as it does for a configuration it refuses."""
-    for status in pods.containers(pod).values():
-        ended = mapping(at(status, "state", "terminated") or at(status, "lastState", "terminated"))
-        code = ended.get("exitCode")
-        if isinstance(code, int) and code not in _BY_OTHERS and not _is_up(status):
-            since = time(ended.get("finishedAt"))
-            at_object = ObjectRef.of(pod, "Pod")
-            container = str(status.get("name"))
-            return finding("picker-refuses", at_object, since, code=code, text=_last_line(ended), container=container)
-    return None
+    status = pods.containers(pod).get(PICKER_CONTAINER, EMPTY)
+    ended = mapping(at(status, "state", "terminated") or at(status, "lastState", "terminated"))
+    code = ended.get("exitCode")
+    if not isinstance(code, int) or code in _BY_OTHERS or _is_up(status):
+        return None
+    since = time(ended.get("finishedAt"))
+    text = _last_line(ended)
+    return finding("picker-refuses", ObjectRef.of(pod, "Pod"), since, code=code, text=text, container=PICKER_CONTAINER)
 
 
 def _is_up(status: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status import picker_pods, pods, pools, rejections, shares
+from judging.status import picker_pods, pods, pools, proxies, rejections, routes, shares
 from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, is_within
@@ -13,7 +13,8 @@ from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condit
 from judging.status.states import Level
 from judging.status.topology import PickerView, ServiceView, VariantView, name_of
 from models.trees import EMPTY, at, mapping, sequence
-from planning.ground.snapshot import DEPLOYMENT, LEASE, POD, Manifest
+from planning.ground.snapshot import DEPLOYMENT, LEASE, POD, SERVICE, Manifest
+from planning.picker.containers import PICKER_CONTAINER
 
 _ELECTION = "--ha-enable-leader-election"
 """Flag with which one of several pickers serves and the others wait (gateway-api-inference-extension v1.3.0,
@@ -28,6 +29,8 @@ class _Use:
     is_needed: bool
     """Whether requests without special headers are answered only if the picker answers."""
     fails_open: bool
+    is_entry: bool
+    """Whether clients reach the pool through the proxy beside the picker."""
 
 
 def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
@@ -37,7 +40,7 @@ def components(view: ServiceView, variant: VariantView, reading: Evidence) -> It
     for name in sorted(uses.keys() | deployments.keys()):
         picker = deployments.get(name)
         if picker is not None:
-            yield _component(variant, picker, uses.get(name), reading)
+            yield _component(view, variant, picker, uses.get(name), reading)
         else:
             yield _missing(view, variant, name, uses[name], reading)
 
@@ -49,9 +52,11 @@ def _uses(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterato
         if backend.pool is None:
             continue
         name = at(backend.pool, "spec", "endpointPickerRef", "name")
-        fails_open = pools.fails_open(backend.pool)
+        is_entry = proxies.is_entry(view, variant, reading)
+        # The proxy sends no request without the picker, whatever the pool tells gateways.
+        fails_open = pools.fails_open(backend.pool) and not is_entry
         is_asked = bool(backend.percent) and (not view.routes or _place(backend) in asked)
-        yield str(name), _Use(backend.pool, is_asked and not fails_open, fails_open)
+        yield str(name), _Use(backend.pool, is_asked and not fails_open, fails_open, is_entry)
 
 
 def _place(backend: PoolBackend) -> tuple[str, str]:
@@ -75,29 +80,52 @@ def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, read
     if pools.is_being_made(view, use.pool, reading):
         state = "picker-awaited"
     states = (finding(state, at_object, pool=name_of(use.pool)[1]),)
-    return ServiceLink(Link.PICKER, at_object, (*states, *_open(use, states)), use.is_needed, variant.name, ready=0)
+    is_broken: bool | None = use.is_needed
+    if not view.routes and SERVICE in reading.unread:
+        is_broken = is_broken or None
+    return ServiceLink(Link.PICKER, at_object, (*states, *_open(use, states)), is_broken, variant.name, ready=0)
 
 
-def _component(variant: VariantView, picker: PickerView, use: _Use | None, reading: Evidence) -> ServiceLink:
+def _component(
+    view: ServiceView, variant: VariantView, picker: PickerView, use: _Use | None, reading: Evidence
+) -> ServiceLink:
     at_object = ObjectRef.of(picker.deployment, "Deployment")
     is_needed = use is not None and use.is_needed
     if POD in reading.unread:
         is_broken = None if is_needed else False
         return ServiceLink(Link.PICKER, at_object, is_broken=is_broken, variant=variant.name)
-    wrong_port = _wrong_port(picker, use)
+    fault = _fault(view, variant, picker, use, reading)
     ready = [pod for pod in picker.pods if pods.is_ready(pod)]
     states = _states(picker, ready, reading)
-    is_broken: bool | None = is_needed and (not ready or wrong_port is not None)
-    if not ready and is_needed and states is None:
+    is_broken: bool | None = is_needed and (not ready or fault is not None)
+    is_unknown = (not ready and states is None) or (_is_entry(use) and not is_broken and SERVICE in reading.unread)
+    if is_needed and is_unknown:
         is_broken = None
-    findings = (*([wrong_port] if wrong_port else []), *(states or ()))
+    findings = (*([fault] if fault else []), *(states or ()))
     if not ready and use is not None:
         findings = (*findings, *_open(use, findings))
     desired = _desired_count(picker)
     note = _note(picker, ready, reading)
+    if _is_entry(use) and note:
+        note = f"{note} at {proxies.host(variant)}"
     return ServiceLink(
         Link.PICKER, at_object, findings, is_broken, variant.name, ready=len(ready), desired=desired, note=note
     )
+
+
+def _is_entry(use: _Use | None) -> bool:
+    return use is not None and use.is_entry
+
+
+def _fault(
+    view: ServiceView, variant: VariantView, picker: PickerView, use: _Use | None, reading: Evidence
+) -> Finding | None:
+    """Return why requests do not reach a picker, whatever its pods do; None if they do."""
+    if use is None or not use.is_entry:
+        return _wrong_port(picker, use)
+    if not use.is_needed or SERVICE in reading.unread:
+        return None
+    return proxies.service_fault(variant, picker, is_awaited=routes.is_awaited(view, reading))
 
 
 def _open(use: _Use, states: Sequence[Finding]) -> Iterator[Finding]:
@@ -206,7 +234,8 @@ def _wrong_port(picker: PickerView, use: _Use | None) -> Finding | None:
 def _flags(deployment: Manifest) -> Mapping[str, str]:
     """Return the flags of a picker's container by name; an empty value for a flag without one."""
     containers = sequence(at(deployment, "spec", "template", "spec", "containers"))
-    arguments = [str(argument) for container in containers for argument in sequence(mapping(container).get("args"))]
+    picker = next((entry for entry in map(mapping, containers) if entry.get("name") == PICKER_CONTAINER), EMPTY)
+    arguments = map(str, sequence(picker.get("args")))
     pairs = (argument.partition("=") for argument in arguments)
     return {name: value for name, _, value in pairs}
 

@@ -4,15 +4,24 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status import attachments, pods, shares
+from judging.status import attachments, pods, proxies, shares
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.shares import SERVICE
-from judging.status.topology import RoleView, ServiceView, Topology, VariantView, is_selected, name_of, pool_selector
+from judging.status.topology import (
+    RoleView,
+    ServiceView,
+    Topology,
+    VariantView,
+    is_selected,
+    leader_template,
+    name_of,
+    pool_selector,
+)
 from models.trees import at, mapping, sequence
-from planning.ground import labels
+from planning.ground import labels, stages
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import DEPLOYMENT, LEADER_WORKER_SET, POD, POOL, Manifest
 
@@ -44,6 +53,7 @@ class PoolBackend:
 def backends(view: ServiceView, variant: VariantView, reading: Evidence) -> Sequence[PoolBackend]:
     """Return the backends of a variant by name: its pools, its Service if requests pass it, and all others of routes.
 
+    Without a route, requests pass the proxy beside the picker, and go on to its pool, or else they pass the Service.
     A backend of a route need not exist.
     """
     pools = {name_of(pool): pool for pool in variant.pools}
@@ -54,10 +64,16 @@ def backends(view: ServiceView, variant: VariantView, reading: Evidence) -> Sequ
     service = (SERVICE, view.namespace, variant.base)
     is_unrouted = not view.routes and (view.namespace, view.name) not in reading.routes
     is_metered = shares.is_metered(view, variant)
-    if is_unrouted or is_metered or not keys:
+    is_proxied = proxies.is_entry(view, variant, reading)
+    if is_proxied and not pools:
+        keys.add((shares.POOL, view.namespace, variant.base))
+    elif (is_unrouted and not is_proxied) or is_metered or not keys:
         keys.add(service)
     asked = shares.percents(view)
-    if is_metered or (is_unrouted and variant.name == PRIMARY):
+    if is_proxied and variant.name == PRIMARY:
+        led_to = {(shares.POOL, *name_of(pool)) for pool in proxies.asked_pools(variant)} or keys
+        asked = dict.fromkeys(led_to, 100)
+    elif is_metered or (is_unrouted and variant.name == PRIMARY):
         # Clients within the cluster ask the Service, too, whose selector has no generation (labels.routed_selector).
         asked = {**asked, service: 100}
     elif not view.routes and not is_unrouted:
@@ -137,8 +153,8 @@ def _components(
     view: ServiceView, variant: VariantView, backend: PoolBackend, reading: Evidence
 ) -> Iterator[ServiceLink]:
     """Yield a backend, and the workload that is missing behind it."""
-    roles = [role for role in variant.roles if role.role == labels.DECODE]
-    endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
+    roles = [role for role in variant.roles if stages.of_role(role.role) == labels.DECODE]
+    endpoints = [pod for role in roles for pod in role.endpoints if pods.is_ready(pod) and _selects(backend, pod)]
     refusals = list[Finding | None]()
     if backend.pool is not None:
         refusals += _answers(view, backend.pool)
@@ -190,7 +206,7 @@ def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collec
     unready = [
         time(condition(pod, "Ready").get("lastTransitionTime"))
         for role in roles
-        for pod in role.pods
+        for pod in role.endpoints
         if not pods.is_ready(pod)
     ]
     since = max((moment for moment in unready if moment is not None), default=None)
@@ -214,7 +230,7 @@ def _template(role: RoleView) -> Manifest:
     """Return what stands for a pod of a workload: an object with its labels."""
     template = at(role.workload, "spec", "template")
     if role.kind != "Deployment":
-        template = at(role.workload, "spec", "leaderWorkerTemplate", "leaderTemplate")
+        template = leader_template(role.workload)
     return mapping(template)
 
 

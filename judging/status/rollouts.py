@@ -9,7 +9,7 @@ from judging.status.evidence import Evidence
 from judging.status.history import writer
 from judging.status.records import Finding, ObjectRef, condition, finding, time
 from judging.status.states import Level
-from judging.status.topology import RoleView, labels_of
+from judging.status.topology import RoleView, labels_of, leader_template
 from models.trees import at, mapping, sequence
 from planning.ground.snapshot import POD, Manifest
 
@@ -119,7 +119,7 @@ def _template(role: RoleView) -> Mapping[str, Any]:
     if role.kind == "Deployment":
         template = mapping(at(role.workload, "spec", "template"))
     else:
-        template = mapping(at(role.workload, "spec", "leaderWorkerTemplate", "leaderTemplate"))
+        template = leader_template(role.workload)
     metadata = mapping(template.get("metadata"))
     spec = mapping(template.get("spec"))
     return {

@@ -13,7 +13,7 @@ from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condit
 from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
-from planning.ground import labels
+from planning.ground import labels, stages
 from planning.ground.snapshot import POOL, ROUTE, Manifest
 
 _DROPPED = "Dropped Rule"
@@ -150,15 +150,19 @@ def _missing(view: ServiceView, reading: Evidence) -> ServiceLink:
     """Return the route that the plan expects. A run makes it last, once pods and pickers are ready."""
     at_object = ObjectRef("HTTPRoute", view.namespace, view.name)
     state = "route-missing"
-    if POOL not in reading.unread and _is_being_made(view, reading):
+    if POOL not in reading.unread and is_awaited(view, reading):
         state = "route-awaited"
     return ServiceLink(Link.ROUTE, at_object, (finding(state, at_object),), is_broken=True)
 
 
-def _is_being_made(view: ServiceView, reading: Evidence) -> bool:
-    """Tell whether a run may still wait for a service before it makes the route."""
+def is_awaited(view: ServiceView, reading: Evidence) -> bool:
+    """Tell whether a run may still wait for a service before it makes what leads requests to it."""
     workloads = [
-        pod for variant in view.variants for role in variant.roles if role.role == labels.DECODE for pod in role.pods
+        pod
+        for variant in view.variants
+        for role in variant.roles
+        if stages.of_role(role.role) == labels.DECODE
+        for pod in role.pods
     ]
     pickers = [pod for variant in view.variants for picker in variant.pickers for pod in picker.pods]
     ready_pods = [pod for pod in (*workloads, *pickers) if pods.is_ready(pod)]

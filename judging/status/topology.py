@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from models.trees import at, mapping, sequence, texts
-from planning.ground import labels, marks
+from planning.ground import labels, marks, names
 from planning.ground.marks import NO_MARK
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import (
@@ -30,6 +30,8 @@ from planning.ground.snapshot import (
 )
 
 _COMPONENT = "app.kubernetes.io/component"
+_WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
+"""Label of the pods of a replica with the number of the pod (lws v0.9.0, api/leaderworkerset/v1)."""
 _CANARY_SUFFIX = f"-{CANARY}"
 _Place = tuple[str, str, str]
 """Stack, namespace and base of a variant."""
@@ -47,13 +49,18 @@ class RoleView:
     """`Deployment` or `LeaderWorkerSet`."""
     workload: Manifest
     pods: tuple[Manifest, ...]
-    """Pods that get requests, by name: all pods of a Deployment, and the leaders of a LeaderWorkerSet."""
+    """First pods of the replicas, by name: all pods of a Deployment, and the leaders of a LeaderWorkerSet."""
     workers: tuple[Manifest, ...]
     """The other pods of a LeaderWorkerSet, by name."""
     autoscaler: Manifest | None
     """The HorizontalPodAutoscaler that scales the workload, whoever made it."""
     scaled_object: Manifest | None
     """The ScaledObject of KEDA that scales the workload."""
+
+    @property
+    def endpoints(self) -> tuple[Manifest, ...]:
+        """Return the pods that get requests: the first pods, and other pods that have the label of a service."""
+        return (*self.pods, *(pod for pod in self.workers if labels.SERVICE in labels_of(pod)))
 
     @property
     def selector(self) -> Mapping[str, str]:
@@ -96,6 +103,8 @@ class VariantView:
     """InferencePools, of all generations that exist, by name."""
     pickers: tuple[PickerView, ...]
     """Endpoint pickers, of all generations that exist, by name."""
+    proxy: Manifest | None = None
+    """Service of the proxies beside the pickers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +154,12 @@ class Topology:
 def of(snapshot: Snapshot, owner_of: OwnerOf | None = None) -> Topology:
     """Return the services of a snapshot. Without `owner_of`, the stack of an object is the one in its mark."""
     parts = _Parts(snapshot, owner_of or stack_of)
-    names = sorted({parts.service_of(place) for place in parts.bases()})
+    services = sorted({parts.service_of(place) for place in parts.bases()})
     return Topology(
-        tuple(parts.service(*name) for name in names),
+        tuple(parts.service(*place) for place in services),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
         parts.interceptors(),
-        tuple(_by_name(snapshot.of(SERVICE))),
+        tuple(_by_name(service for service in snapshot.of(SERVICE) if labels.RESOURCE_ID in labels_of(service))),
         frozenset(map(name_of, snapshot.of(POOL))),
     )
 
@@ -187,10 +196,19 @@ def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
         yield from map(mapping, sequence(mapping(rule).get("backendRefs")))
 
 
+def leader_template(group: Manifest) -> Manifest:
+    """Return the pod template of the leaders of a LeaderWorkerSet, which have that of the workers if there is one only.
+
+    Source: lws v0.9.0, api/leaderworkerset/v1/leaderworkerset_types.go (LeaderTemplate).
+    """
+    templates = mapping(at(group, "spec", "leaderWorkerTemplate"))
+    return mapping(templates.get("leaderTemplate") or templates.get("workerTemplate"))
+
+
 def _pod_selector(kind: str, workload: Manifest) -> Mapping[str, str]:
     if kind == "Deployment":
         return texts(at(workload, "spec", "selector", "matchLabels"))
-    template = at(workload, "spec", "leaderWorkerTemplate", "leaderTemplate", "metadata", "labels")
+    template = at(leader_template(workload), "metadata", "labels")
     identity = (labels.SERVICE, labels.VARIANT, labels.GENERATION, labels.ROLE)
     return {key: value for key, value in texts(template).items() if key in identity}
 
@@ -214,6 +232,7 @@ class _Parts:
         self._pods = _by_identity(snapshot.of(POD))
         self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
         self._weights = self._by_variant(claim for claim in snapshot.of(CLAIM) if _is(claim, "weights"))
+        self._proxies = {name_of(item): item for item in snapshot.of(SERVICE) if _is(item, "endpoint-picker")}
         self._jobs = _by_name(snapshot.of(JOB))
         self._scalers = {
             kind: {_target(item): item for item in snapshot.of(kind)} for kind in (AUTOSCALER, SCALED_OBJECT)
@@ -275,17 +294,22 @@ class _Parts:
             tuple(self._role(kind, item) for kind, item in workloads),
             tuple(self._pools.get(place, ())),
             tuple(self._picker(item) for item in self._pickers.get(place, ())),
+            self._proxies.get((place[1], names.proxy_service(place[2]))),
         )
 
     def _role(self, kind: str, workload: Manifest) -> RoleView:
         selector = _pod_selector(kind, workload)
         namespace, name = name_of(workload)
-        workers = self._pods[namespace, labels.WORKER_OF, selector.get(labels.SERVICE, "")]
+        serving = self._pods_of(namespace, labels.SERVICE, selector)
+        workers = (
+            *self._pods[namespace, labels.WORKER_OF, selector.get(labels.SERVICE, "")],
+            *(pod for pod in serving if not _is_first(pod)),
+        )
         return RoleView(
             role=selector.get(labels.ROLE, labels.DECODE),
             kind=kind,
             workload=workload,
-            pods=self._pods_of(namespace, labels.SERVICE, selector),
+            pods=tuple(filter(_is_first, serving)),
             workers=tuple(pod for pod in workers if labels_of(pod).get(labels.GROUP) == name),
             autoscaler=self._scalers[AUTOSCALER].get((namespace, name, kind)),
             scaled_object=self._scalers[SCALED_OBJECT].get((namespace, name, kind)),
@@ -325,6 +349,11 @@ def _is_generated(item: Manifest) -> bool:
 
 def _by_name(items: Iterable[Manifest]) -> list[Manifest]:
     return sorted(items, key=name_of)
+
+
+def _is_first(pod: Manifest) -> bool:
+    """Tell whether a serving pod is the first pod of its replica."""
+    return labels_of(pod).get(_WORKER_INDEX, "0") == "0"
 
 
 def _by_identity(pods: Iterable[Manifest]) -> Mapping[tuple[str, str, str], list[Manifest]]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PORTS = ("--grpc-port", "--grpc-health-port", "--metrics-port")
 VALID = "720h"
+CONTAINER = "epp"
+"""Name of the picker's container."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def command(
     environment = {"PATH": os.defpath, "HOME": str(directory), "KUBECONFIG": str(kubeconfig)}
     environment |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
     return PickerCommand(
-        image=pod["containers"][0]["image"],
+        image=_container(pod)["image"],
         arguments=[f"{flag}={value}" for flag, value in flags.items()],
         environment=environment,
         labels=template["metadata"]["labels"],
@@ -69,7 +71,7 @@ def command(
 
 def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, directory: Path) -> dict[str, str]:
     """Write the picker's configuration to `directory`, and return the flags of the picker."""
-    (container,) = pod["containers"]
+    container = _container(pod)
     flags = dict(argument.split("=", 1) for argument in container["args"])
     name = pod["volumes"][0]["configMap"]["name"]
     data = _object(plane, f"/api/v1/namespaces/{namespace}/configmaps/{name}")["data"]
@@ -77,6 +79,11 @@ def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, director
         files.write(directory / key, text)
     folder = container["volumeMounts"][0]["mountPath"]
     return flags | {"--config-file": flags["--config-file"].replace(f"{folder}/", f"{directory}/", 1)}
+
+
+def _container(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the container of the picker; its pod may have further containers."""
+    return next(container for container in pod["containers"] if container["name"] == CONTAINER)
 
 
 def _object(plane: ControlPlane, path: str) -> dict[str, Any]:

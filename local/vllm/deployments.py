@@ -141,6 +141,8 @@ def _version(image: str) -> str | None:
 def _model_reason(template: Mapping[str, Any]) -> str:
     """Return why no small model stands for the model of a pod; "" if a small model does."""
     container = template["spec"]["containers"][0]
+    if not next(iter(container.get("args", ())), "/").startswith(("/", "-")):
+        return "its engine opens the source of the model itself"
     try:
         return _family(template).obstacle(container.get("args", ()), _version(container["image"])) or ""
     except LocalError as error:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -159,16 +160,17 @@ def limit_seconds(probe: Mapping[str, Any]) -> float:
 
 
 def succeeds(container: Container, name: str, address: str) -> bool:
-    """Return whether a probe of a container succeeds now: the status of the answer is 200 to 399, as for kubelet.
+    """Return whether a probe of a container succeeds now, as for kubelet.
 
-    Raises LocalError for a probe of another kind than `httpGet`.
+    A request succeeds with a status from 200 to 399, and `tcpSocket` with a connection. Raises LocalError for a probe
+    of another kind.
     """
     probe = container[name]
-    if "httpGet" not in probe:
-        raise LocalError(f"the {name} of container {container['name']} has no httpGet; no other kind is asked here")
-    request = probe["httpGet"]
-    port = port_number(container, request["port"])
+    port = probe_port(container, name)
     timeout = probe.get("timeoutSeconds", TIMEOUT_SECONDS)
+    if "tcpSocket" in probe:
+        return _accepts(address, port, timeout)
+    request = probe["httpGet"]
     connection = http.client.HTTPConnection(address, port, timeout=timeout)
     if request.get("scheme") == "HTTPS":
         context = ssl.create_default_context()
@@ -183,6 +185,25 @@ def succeeds(container: Container, name: str, address: str) -> bool:
         except (OSError, http.client.HTTPException):
             return False
     return http.client.OK <= status < http.client.BAD_REQUEST
+
+
+def _accepts(address: str, port: int, timeout: float) -> bool:
+    """Return whether something takes connections at a port."""
+    try:
+        with socket.create_connection((address, port), timeout):
+            return True
+    except OSError:
+        return False
+
+
+def probe_port(container: Container, name: str) -> int:
+    """Return the port that a probe of a container asks. Raises LocalError for a probe without a port."""
+    probe = container[name]
+    handler = probe.get("httpGet") or probe.get("tcpSocket")
+    if handler is None:
+        what = "has neither httpGet nor tcpSocket; no other kind is asked here"
+        raise LocalError(f"the {name} of container {container['name']} {what}")
+    return port_number(container, handler["port"])
 
 
 def port_number(container: Container, port: int | str) -> int:

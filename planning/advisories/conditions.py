@@ -11,6 +11,7 @@ from planning.advisories import table
 from planning.advisories.table import Advisory
 from planning.fit import families, served
 from planning.ground.cluster_facts import Unknown
+from planning.releases import tier_facts
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
@@ -32,11 +33,11 @@ def holds(role: RoleContext, advisory: Advisory) -> bool:
 
 
 def _answers_requests(role: RoleContext, _: Advisory) -> bool:
-    return not role.is_custom
+    return role.kind.vllm_tables
 
 
 def _generates_text(role: RoleContext, advisory: Advisory) -> bool:
-    return not role.is_custom and not _pools(role, advisory)
+    return role.kind.vllm_tables and not _pools(role, advisory)
 
 
 def _pools(role: RoleContext, _: Advisory) -> bool:
@@ -98,6 +99,7 @@ def _transfers_cache(role: RoleContext, advisory: Advisory) -> bool:
     transfer = role.variant.kv_cache.transfer
     written = _flags(role).get("--kv-transfer-config")
     connectors = {None if transfer is None else transfer["kv_connector"]}
+    connectors |= {tier_facts.of_type(tier.type).connector for tier in role.cache.tiers}
     connectors |= {None if written is None else (flags.json_object(written) or {}).get("kv_connector")}
     return not connectors.isdisjoint(advisory.words)
 

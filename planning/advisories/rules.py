@@ -48,7 +48,7 @@ def judge(stack: Stack, exposures: Collection[Exposure]) -> Iterator[Problem]:
         at = _path(group.first)
         yield Problem(at, _what(group), _remedy(group), dependencies, severity=SEVERITIES[mode])
     roles = [exposure.role for exposure in exposures]
-    unknown = [str(role.path) for role in roles if role.is_custom or _version(role) is None]
+    unknown = [str(role.path) for role in roles if not role.kind.vllm_tables or _version(role) is None]
     if mode == "strict" and unknown:
         reason = "no table says which version of vLLM their images hold"
         yield gap(Path("checks", "advisories"), "advisories of the engine", reason, unknown)

@@ -29,7 +29,7 @@ def exposure(role: RoleContext) -> Exposure:
 
 def _ids(role: RoleContext) -> Iterator[str]:
     """Yield the ids of the advisories whose conditions hold. Each condition is evaluated once, as many share one."""
-    if role.is_custom:
+    if not role.kind.vllm_tables:
         return
     verdicts = dict[tuple[str, ...], bool]()
     for advisory in table.read().advisories:

@@ -135,6 +135,23 @@ def without_windows(groups_of_model: tuple[Group, ...]) -> tuple[Group, ...]:
     return tuple(replace(group, layers=layers) for group, layers in merged.items())
 
 
+def with_layers(groups_of_model: tuple[Group, ...], number: int) -> tuple[Group, ...]:
+    """Return the groups with further layers of the kind of the first layers that cache all tokens."""
+    full = next((group for group in groups_of_model if group.window is None and not group.state), None)
+    if full is None:
+        return groups_of_model
+    return together(groups_of_model, (replace(full, layers=number),))
+
+
+def together(groups_of_model: tuple[Group, ...], further: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Return the groups of two models. Layers that cache alike are one group."""
+    numbers = dict[Group, int]()
+    for group in (*groups_of_model, *further):
+        alike = replace(group, layers=0)
+        numbers[alike] = numbers.get(alike, 0) + group.layers
+    return tuple(replace(group, layers=layers) for group, layers in numbers.items())
+
+
 def sequence_bytes(groups_of_model: Iterable[Group], tokens: int, setting: CacheSetting) -> float:
     """Return the bytes that a sequence takes on each device. Unused room in blocks is not counted."""
     total = 0.0

@@ -46,6 +46,16 @@ class Adapters:
 
 
 @dataclass(frozen=True, slots=True)
+class GuessingWeights:
+    """Weights that guess tokens, beside those of the model."""
+
+    weights: int
+    """Bytes of the weights."""
+    groups: tuple[Group, ...]
+    """Its layers, by the way in which they cache."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A model, its devices and the settings with which the engine serves the model."""
 
@@ -82,6 +92,9 @@ class Request:
     adapters: Adapters | None = None
     windows: bool = True
     """Whether the engine frees tokens that have left a layer's window, even if other layers cache all tokens."""
+    draft: GuessingWeights | None = None
+    guessing_layers: int = 0
+    """Layers of the model itself that guess tokens. The bytes of the model contain their weights."""
     states: int = 2
     """Number of states that a recurrent layer reserves for a sequence: two with prefix caching, otherwise one."""
 
@@ -186,11 +199,15 @@ def fits(request: Request) -> Fit | Unknown:
         states=request.states,
         **without_none({"block": request.block}),
     )
+    if request.guessing_layers:
+        groups = cache.with_layers(groups, request.guessing_layers)
+    if request.draft is not None:
+        groups = cache.together(groups, request.draft.groups)
     if not request.windows:
         groups = cache.without_windows(groups)
     return Fit(
         request,
-        weights=max(0, _weights(request) - request.offload),
+        weights=max(0, _weights(request) + _draft_weights(request) - request.offload),
         overhead=_outside(request, overhead) + _activations(request, batch) + _adapters(request),
         usable=ceil(visible * request.utilization),
         groups=groups,
@@ -246,6 +263,17 @@ def _weights(request: Request) -> int:
         ends = min(ends, request.weights // 4)
         whole = -(-architecture.layers // request.pipeline) / architecture.layers * (request.weights - 2 * ends) + ends
     return ceil(whole * ((1 - share) / request.tensor + share * part))
+
+
+def _draft_weights(request: Request) -> int:
+    """Return the bytes of a draft on a device. The devices that divide a layer of the model divide those of the draft.
+
+    With a pipeline, the last stage has all of them (vllm 0.26.0 to 0.32.0, create_draft_parallel_config in
+    config/speculative.py, and the drafter in v1/worker/gpu_model_runner.py).
+    """
+    if request.draft is None:
+        return 0
+    return -(-request.draft.weights // request.tensor)
 
 
 def _outside(request: Request, overhead: overheads.Overhead) -> int:

@@ -2,19 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from models import flags
 from models.architecture import Architecture
 from models.flags import Flag
+from models.pins import PinnedSource
 from models.role import Engine
 from models.service import Lora, Model
 from models.source import hub, scheme
+from models.speculation import DraftModel, Speculative
 from models.trees import without_none
 from models.vocabulary import amount
 from planning.fit import cache, memory, models, overheads
 from planning.fit.cache import Precision
-from planning.fit.memory import Adapters, Devices, Request
+from planning.fit.memory import Adapters, Devices, GuessingWeights, Request
 from planning.ground.cluster_facts import Unknown
+from planning.releases import speculation
 from planning.releases.engine_versions import EngineVersion
 
 _GI = 2**30
@@ -26,6 +30,9 @@ _SCALE = 4
 """Bytes of a quantization scale of a head (vllm 0.21.0, AttentionSpec.page_size_bytes)."""
 _WIDE = 4
 """Bytes of a number in float32."""
+_UNKNOWN_DRAFT = (
+    "the architecture of the draft model is unknown; write model.speculative.draft.architecture, or lock the source"
+)
 _HYBRID = "--disable-hybrid-kv-cache-manager"
 _HYBRID_TRANSFERS_SINCE = "0.22.0"
 """First version of vLLM in which even an engine with a connector frees tokens that have left a layer's window (vllm
@@ -69,6 +76,8 @@ class ServedModel:
     """Version of vLLM. An unknown version (None) counts as new."""
     has_connector: bool = False
     """Whether the engine transfers or offloads its cache."""
+    is_hybrid: bool = True
+    """Whether its connectors let layers with windows free tokens."""
 
 
 def request(served: ServedModel) -> Request | Unknown:
@@ -84,6 +93,9 @@ def request(served: ServedModel) -> Request | Unknown:
     tokens = served.model.max_model_len or source.architecture.context_length
     if weights is None or tokens is None:
         return _missing(source.architecture, weights)
+    guesses = _guesses(served.model.speculative, number)
+    if isinstance(guesses, Unknown):
+        return guesses
     unflagged = Request(
         architecture=source.architecture,
         weights=weights,
@@ -99,15 +111,34 @@ def request(served: ServedModel) -> Request | Unknown:
         block=served.block,
         space=served.space,
         adapters=_adapters(served.model.lora),
+        **guesses,
         windows=_frees_windows(served, arguments),
     )
     return _with_flags(unflagged, arguments, served.version)
 
 
+def _guesses(speculative: Speculative | None, number: int) -> dict[str, Any] | Unknown:
+    """Return the fields of a request about speculative decoding. `number` are the bytes of a number of the engine."""
+    if speculative is None:
+        return {}
+    if speculative.draft is None:
+        return {"guessing_layers": speculation.method(speculative.method).layers}
+    source = source_of_draft(speculative.draft)
+    if isinstance(source, Unknown):
+        return Unknown(_UNKNOWN_DRAFT)
+    weights = memory.loaded_bytes(source.architecture, source.bytes, number)
+    groups = cache.groups(source.architecture)
+    if isinstance(groups, Unknown):
+        return Unknown(f"of the draft model: {groups.reason}")
+    if weights is None:
+        return Unknown("the bytes of the draft model are unknown; write model.speculative.draft.size")
+    return {"draft": GuessingWeights(weights, groups)}
+
+
 def _adapters(lora: Lora | None) -> Adapters | None:
     if lora is None:
         return None
-    return Adapters(lora.max_adapters or len(lora.adapters), lora.max_rank)
+    return Adapters(lora.batch, lora.max_rank)
 
 
 def _frees_windows(served: ServedModel, arguments: Mapping[str, Flag]) -> bool:
@@ -115,6 +146,8 @@ def _frees_windows(served: ServedModel, arguments: Mapping[str, Flag]) -> bool:
     flag = arguments.get(_HYBRID)
     if flag is not None:
         return flag.name != _HYBRID
+    if not served.is_hybrid:
+        return False
     has_connector = served.has_connector or "--kv-transfer-config" in arguments
     return not has_connector or served.version is None or served.version.is_at_least(_HYBRID_TRANSFERS_SINCE)
 
@@ -140,14 +173,24 @@ def _missing(architecture: Architecture, weights: int | None) -> Unknown:
 
 def source_of(model: Model) -> ModelSource | Unknown:
     """Return architecture and weights of a model, from its configuration, its lock or the shipped table."""
+    return _source(model, model.size, model.architecture)
+
+
+def source_of_draft(draft: DraftModel) -> ModelSource | Unknown:
+    """Return architecture and weights of a draft, from the same places as those of a model."""
+    return _source(draft, draft.size, draft.numbers)
+
+
+def _source(model: PinnedSource, written_size: str | None, written: Architecture | None) -> ModelSource | Unknown:
+    """Return architecture and weights, with the size and the architecture in the configuration if they are there."""
     pin = model.pin
     size: int | None = None
-    if model.size is not None:
-        size = int(amount(model.size))
+    if written_size is not None:
+        size = int(amount(written_size))
     elif pin is not None and not pin.packed:
         size = pin.bytes
-    if model.architecture is not None:
-        return ModelSource(model.architecture, size)
+    if written is not None:
+        return ModelSource(written, size)
     if pin is not None and pin.architecture is not None and pin.architecture.family is not None:
         return ModelSource(pin.architecture, size)
     if scheme(model.source) == "hf":

@@ -161,6 +161,15 @@ class ClusterFacts:
     live_pools: LivePools | Unknown = _NOT_ASKED
     origin: FactsOrigin | None = None
     """Cluster and time of facts from a file; None for facts that were just read."""
+    read_version: str | None = None
+    """Version of Kubernetes that was just read; None if it was not asked for, could not be read, or is in `origin`."""
+
+    @property
+    def version(self) -> str | None:
+        """Return the version of Kubernetes, such as `v1.36.3`; None if it is unknown."""
+        if self.origin is not None:
+            return self.origin.version
+        return self.read_version
 
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
         """Return a SHA-256 of the facts that a stack depends on, or None if the served kinds are unknown.
@@ -274,7 +283,10 @@ PARTS: Mapping[str, type] = {
     "metered": Metered,
     "live_pools": LivePools,
 }
-"""Types of the fields of `ClusterFacts` by name, except `apis` and `origin`. Files with facts use the same names."""
+"""Types of the fields of `ClusterFacts` by name, except `apis`, `origin` and `read_version`.
+
+Files with facts use the same names.
+"""
 
 
 def unread(reason: Unknown) -> ClusterFacts:

@@ -140,6 +140,8 @@ class Variant(TypedDict):
     """Address of the Service in front of the pods, `host:port`."""
     endpointPickerHost: str | None
     """Address of the endpoint picker, `host:port`; null if there is no endpoint picker."""
+    proxyHost: str | None
+    """Address of the proxy beside the picker, `host:port`, for clients in the cluster; null if there is no proxy."""
     roles: dict[str, Role]
     """Roles by name: decode, and prefill if there are prefill pods."""
     profiles: dict[str, Profile]

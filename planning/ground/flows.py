@@ -78,6 +78,8 @@ class Policy:
     """The network policy of `pods`. It forbids all flows of these pods, except those in `ingress` and `egress`."""
 
     part: Part
+    set_name: str
+    """Name of the set of serving pods; empty if the pods are no set."""
     name: str
     pods: Pods
     ingress: tuple[Edge, ...]
@@ -86,7 +88,7 @@ class Policy:
     """Flows from the pods."""
 
 
-def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge]) -> Policy:
+def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge], set_name: str = "") -> Policy:
     """Return the network policy of `pods`. Edges that neither begin nor end at these pods are ignored."""
     unique = list[Edge]()
     for edge in edges:
@@ -94,7 +96,7 @@ def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge]) -> Policy:
             unique.append(edge)
     ingress = (edge for edge in unique if edge.target == pods)
     egress = (edge for edge in unique if edge.source == pods)
-    return Policy(part, name, pods, tuple(ingress), tuple(egress))
+    return Policy(part, set_name, name, pods, tuple(ingress), tuple(egress))
 
 
 def tcp(*numbers: int) -> tuple[Port, ...]:

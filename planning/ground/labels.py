@@ -1,11 +1,14 @@
 """Labels and selectors.
 
 Selectors hold only the identity of an object (service, role, variant, generation), because a Deployment whose selector
-changes has to be replaced. Selectors never hold labels that may change (model, version, labels of llm-d).
+changes has to be replaced. Selectors never hold labels that may change (model, version, labels of llm-d). The selectors
+of Services may change: that of a divided decode role has the label of llm-d for roles.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from planning.ground import stages
 from planning.ground.names import Names
 
 _OURS = "inference-stacks.io"
@@ -17,11 +20,11 @@ GENERATION = f"{_OURS}/generation"
 PICKER = f"{_OURS}/endpoint-picker"
 """Label of the picker's pods and Service; its value is the service's name. The picker's pods do not have the label
 `SERVICE`, so no pool selects them."""
-DECODE, PREFILL = "decode", "prefill"
-"""The roles of serving pods."""
+DECODE, PREFILL = stages.DECODE.name, stages.PREFILL.name
+"""Roles of serving pods, which are named like the stages that they process."""
 WORKER_OF = f"{_OURS}/worker-of"
 """Label of a replica's worker pods; its value is the service's name. Worker pods do not have the label `SERVICE`, so
-only the leader gets requests."""
+only the leader gets requests. Pods of a replica whose pods all get requests do not have this label."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
 """Label with the name of the LeaderWorkerSet. The set's controller puts this label on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"
@@ -40,6 +43,7 @@ POD_SECURITY_VERSION = "pod-security.kubernetes.io/enforce-version"
 POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 """Pod security level of the namespaces that a stack creates. Every pod of a stack meets this level; a patch with which
 pods do not meet it is refused."""
+PRIVILEGES_REASON = f"{_OURS}/privileges-reason"
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open, that is, why requests go to any pod while no picker answers."""
 TAKEN_BACK = f"{_OURS}/taken-back"
@@ -72,13 +76,24 @@ def role_selector(names: Names, role: str) -> dict[str, str]:
     return {**pool_selector(names), ROLE: role}
 
 
-def routed_selector(names: Names) -> dict[str, str]:
-    """Return the selector of the decode pods of all generations.
+def destination_selector(names: Names, *, is_divided: bool) -> dict[str, str]:
+    """Return the selector of the decode pods of one generation.
+
+    `is_divided` says whether these pods are sets. The roles of sets differ, so llm-d's label selects the pods. Pods of
+    an undivided role have this label, too: a Service keeps them as endpoints until sets have taken their place.
+    """
+    if is_divided:
+        return {**pool_selector(names), LLM_D_ROLE: DECODE}
+    return role_selector(names, DECODE)
+
+
+def routed_selector(names: Names, *, is_divided: bool) -> dict[str, str]:
+    """Return the selector of the decode pods of all generations. `is_divided` is that of `destination_selector`.
 
     Requests to the Service of these pods bypass the pool, and are served without the cache of another pod. The
     generation of the pod therefore does not matter for these requests.
     """
-    return {SERVICE: names.service, VARIANT: names.variant_name, ROLE: DECODE}
+    return destination_selector(replace(names, generation=None), is_divided=is_divided)
 
 
 def picker_selector(names: Names) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from models.role import Health, Recreate, RollingUpdate
+from models.health import EngineProbe, Health, RepeatedProbe
+from models.role import Recreate, RollingUpdate
 from models.vocabulary import amount, seconds
+from planning.ground.loading import Loading
 
 _MIN_STARTUP, _UNKNOWN_STARTUP = 600, 1800
 """Minimum startup time, and the startup time if the size of the weights is unknown."""
@@ -26,15 +28,25 @@ PICKER_START = 540
 
 
 @dataclass(frozen=True, slots=True)
+class ProbePlan:
+    """A probe of the engine container."""
+
+    path: str | None
+    """Path of the requests; None for a probe that only connects."""
+    interval: int
+    timeout: int
+    failures: int
+    """Number of failures in a row after which the probe has failed."""
+    initial_delay: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Probes:
     """The probes of the engine container."""
 
-    path: str
-    liveness_path: str
-    interval: int
-    timeout: int
-    failure_threshold: int
-    startup_failures: int
+    startup: ProbePlan
+    readiness: ProbePlan
+    liveness: ProbePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +64,38 @@ class Drain:
     """Time from the pod's deletion to the kill (`terminationGracePeriodSeconds`)."""
 
 
-def startup_seconds(health: Health, size: str | None) -> int:
-    """Return the time from a container's start until the model must be loaded; `size` is the size of the weights."""
+def startup_seconds(health: Health, size: str | None, loading: Loading = Loading.FOLDER) -> int:
+    """Return the time from a container's start until the model must be loaded; `size` is the size of the weights.
+
+    `loading` says whether the engine fetches the weights in this time, too. Streamed weights are loaded as they arrive.
+    """
     if health.startup_timeout is not None:
         return seconds(health.startup_timeout)
     if size is None:
         return _UNKNOWN_STARTUP
-    return _MIN_STARTUP + int(amount(size)) // _LOAD_RATE
+    startup = _MIN_STARTUP
+    if loading.is_by_engine:
+        startup += int(amount(size)) // _FETCH_RATE
+    if loading is not Loading.STREAMED:
+        startup += int(amount(size)) // _LOAD_RATE
+    return startup
 
 
-def loading_seconds(health: Health, size: str | None, *, spans_pods: bool) -> int:
+def loading_seconds(health: Health, size: str | None, *, spans_pods: bool, loading: Loading = Loading.FOLDER) -> int:
     """Return the time from an engine's start until its model must be loaded.
 
     If a replica spans pods, its first engine waits until the other pods have fetched the weights and have started, too.
     An explicit startup timeout includes this wait.
     """
-    startup = startup_seconds(health, size)
+    startup = startup_seconds(health, size, loading)
     if spans_pods and health.startup_timeout is None:
         return startup + fetch_seconds(size)
     return startup
 
 
-def joining_seconds(health: Health, size: str | None) -> int:
+def joining_seconds(health: Health, size: str | None, loading: Loading = Loading.FOLDER) -> int:
     """Return the time that an engine waits for the engines of the replica's other pods."""
-    return fetch_seconds(size) + startup_seconds(health, size)
+    return fetch_seconds(size) + startup_seconds(health, size, loading)
 
 
 def fetch_seconds(size: str | None) -> int:
@@ -97,19 +117,45 @@ def fastest_load_seconds(size: str | None) -> int:
     return int(amount(size)) // LOCAL_LOAD_RATE
 
 
-def probes(health: Health, size: str | None, ready_path: str, *, spans_pods: bool = False) -> Probes:
+def probes(
+    health: Health,
+    size: str | None,
+    ready_path: str,
+    *,
+    spans_pods: bool = False,
+    loading: Loading = Loading.FOLDER,
+) -> Probes:
     """Return the probes of an engine that loads weights of the given size. The engine is ready if `ready_path` answers.
 
-    `spans_pods` says whether a replica spans several pods.
+    `spans_pods` says whether a replica spans several pods. Startup probes end with the time to load the model, which
+    begins with the container: the later the first probe, the fewer failures.
     """
-    interval = seconds(health.interval)
+    startup = loading_seconds(health, size, spans_pods=spans_pods, loading=loading)
+    if health.startup.initial_delay is not None:
+        startup -= seconds(health.startup.initial_delay)
+    interval = seconds(health.startup.interval or health.interval)
     return Probes(
-        path=ready_path,
-        liveness_path=health.liveness_path,
-        interval=interval,
-        timeout=seconds(health.timeout),
-        failure_threshold=health.failure_threshold,
-        startup_failures=-(-loading_seconds(health, size, spans_pods=spans_pods) // interval),
+        startup=_probe(health, health.startup, ready_path, -(-startup // interval)),
+        readiness=_probe(health, health.readiness, ready_path, _failures(health, health.readiness)),
+        liveness=_probe(health, health.liveness, health.liveness_path, _failures(health, health.liveness)),
+    )
+
+
+def _failures(health: Health, probe: RepeatedProbe) -> int:
+    return probe.failure_threshold or health.failure_threshold
+
+
+def _probe(health: Health, probe: EngineProbe, path: str, failures: int) -> ProbePlan:
+    """Return a probe. `path` is that of a probe that names none."""
+    delay = None
+    if probe.initial_delay is not None:
+        delay = seconds(probe.initial_delay)
+    return ProbePlan(
+        path=None if probe.type == "tcp" else probe.path or path,
+        interval=seconds(probe.interval or health.interval),
+        timeout=seconds(probe.timeout or health.timeout),
+        failures=failures,
+        initial_delay=delay,
     )
 
 

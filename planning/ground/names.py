@@ -10,6 +10,8 @@ called `qwen-epp`, so a service called `qwen-epp` would collide with `qwen`. `pl
 import hashlib
 from dataclasses import dataclass
 
+from planning.ground import stages
+
 PRIMARY, CANARY = "primary", "canary"
 """The variants of a service."""
 LONGEST = 63
@@ -22,6 +24,7 @@ longest value of this label is that of replica 999 with a revision of ten digits
 of a pool (`<pool>-ip-<8 hex>`) is shorter.
 """
 _LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
+_LONGEST_WORKLOAD = LONGEST - len("-999-4294967295")
 _HASH = 8
 _LONGEST_CLAIM = LONGEST - _HASH - 1
 """Maximum length of the name of a cache. Its claim and its Job add a hyphen and a hash of the source to this name."""
@@ -42,11 +45,6 @@ class Names:
     """Name of the variant's Service. The name of the primary's Service is also that of the service's HTTPRoute."""
     pool: str
     """Name of the InferencePool."""
-    decode: str
-    """Name of the decode workload and of the objects that belong to it. A variant that has no prefill has only this
-    workload."""
-    prefill: str
-    """Name of the prefill workload and of the objects that belong to it."""
     picker: str
     """Name of the endpoint picker's objects in the namespace."""
     weights: str
@@ -58,6 +56,31 @@ class Names:
     """Name of the service account with which a scraper reads the picker's metrics, and of the Secret with its token."""
     metrics_reader_cluster_scoped: str
     """Name of the ClusterRole and ClusterRoleBinding of that service account."""
+
+    def workload(self, role: str) -> str:
+        """Return the name of the workload of a role, and of the objects that belong to it.
+
+        The name of a set may be long. It shortens only the names of the set's own objects.
+        """
+        return shorten(f"{self.pool}-{role}", _LONGEST_WORKLOAD)
+
+    @property
+    def decode(self) -> str:
+        """Return the name of the workload that gets the requests of clients. Every variant has this workload."""
+        return self.workload(stages.DECODE.name)
+
+    @property
+    def prefill(self) -> str:
+        """Return the name of the workload that only processes prompts."""
+        return self.workload(stages.PREFILL.name)
+
+    @property
+    def proxy(self) -> str:
+        """Return the name of the Service of the proxies beside the pickers.
+
+        It has no generation, so that clients need no other address for a new one.
+        """
+        return proxy_service(self.base)
 
     @property
     def mirror_grant(self) -> str:
@@ -73,13 +96,13 @@ class Names:
         """Return the name of an objective. Clients send this name with a request."""
         return f"{self.base}-{key}"
 
-    @property
-    def exclusive_names(self) -> tuple[tuple[str, str], ...]:
+    def exclusive_names(self, *roles: str) -> tuple[tuple[str, str], ...]:
         """Return kind and name of the objects whose names may collide with those of another service.
 
-        Decode and prefill are listed as Services, too, because the controller of a LeaderWorkerSet creates a Service
-        (and a StatefulSet) with the set's name.
+        `roles` are the names of the variant's roles. Workloads are listed as Services, too, because the controller of a
+        LeaderWorkerSet creates a Service (and a StatefulSet) with the set's name.
         """
+        further = [self.workload(role) for role in roles if role not in (stages.DECODE.name, stages.PREFILL.name)]
         return (
             ("Service", self.base),
             ("Service", self.picker),
@@ -89,12 +112,19 @@ class Names:
             ("Service", self.decode),
             ("Service", self.prefill),
             ("InferencePool", self.pool),
+            *(("workload", name) for name in further),
+            *(("Service", name) for name in further),
         )
 
 
 def address(name: str, namespace: str) -> str:
     """Return the DNS name of a Service, without the cluster domain."""
     return f"{name}.{namespace}.svc"
+
+
+def proxy_service(base: str) -> str:
+    """Return the name of the Service of a variant's proxies."""
+    return f"{base}-proxy"
 
 
 def names(namespace: str, service: str, variant: str = PRIMARY, generation: str | None = None) -> Names:
@@ -109,8 +139,6 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
         generation=generation,
         base=base,
         pool=pool,
-        decode=f"{pool}-decode",
-        prefill=f"{pool}-prefill",
         picker=f"{pool}-epp",
         weights=f"{short}-weights",
         picker_cluster_scoped=f"inference-stacks:{namespace}:{pool}-epp",

@@ -84,18 +84,22 @@ class Needs:
     """Secrets that the stack does not make, and without which its pods do not start."""
     metered: frozenset[str] = frozenset()
     """Namespaces of Services that the interceptor finds by their labels."""
+    proxies: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and names of the Services of the proxies beside pickers."""
     interceptors: frozenset[str] = frozenset()
     """Namespace of the interceptor to which routes lead, whoever deploys it; empty without an interceptor."""
     storage_classes: tuple[NameReference, ...] = ()
     priority_classes: tuple[NameReference, ...] = ()
+    image_volumes: tuple[NameReference, ...] = ()
+    """References of images that pods mount as volumes."""
     pods: tuple[PodPrivileges, ...] = ()
     nodes: bool = False
     """Whether the stack has pods. If it has, the nodes of the cluster are read."""
     quotas: frozenset[str] = frozenset()
     """Namespaces of the stack's pods. Quotas of these namespaces limit the pods."""
     slices: bool = False
-    """Whether pods of the stack claim devices (ResourceClaimTemplate). If they do, the cluster's ResourceSlices are
-    read."""
+    """Whether pods of the stack claim the devices of their accelerator classes. If they do, the ResourceSlices of the
+    cluster are read."""
 
 
 NOTHING_NEEDED = Needs()

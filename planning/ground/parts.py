@@ -7,10 +7,11 @@ policy precedes the pods that it selects, so that no pod runs before its policy 
 A row refers only to rows above it, so that the order has no cycles.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from planning.ground import labels
+from planning.ground import stages
+from planning.ground.stages import STAGES, RequestStage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +28,13 @@ class Part:
     """End of the object's logical name; empty if an owner may have several objects of the part. Do not change a
     suffix: Pulumi replaces objects whose logical names change."""
     role: str | None = None
-    """Role of the pods to which the object belongs; None if the object does not belong to the pods of a single role."""
+    """Stage of the pods to which the object belongs; None if the object does not belong to the pods of one role."""
+
+    def suffix_of(self, set_name: str) -> str:
+        """Return the end of the logical name of a set's object; `set_name` is empty if the object has no set."""
+        if not set_name:
+            return self.suffix
+        return f"{self.suffix}-{set_name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +44,21 @@ class RoleParts:
     network_policy: Part
     worker_network_policy: Part
     claim: Part
+    files: Part
     budget: Part
     workload: Part
     autoscaler: Part
     monitor: Part
+
+    def suffixes_of(self, set_name: str) -> Iterator[str]:
+        """Yield the ends of the logical names of a set's objects, that of the workload first.
+
+        `set_name` is empty if the role is not divided into sets.
+        """
+        yield self.workload.suffix_of(set_name)
+        policies = (self.network_policy, self.worker_network_policy)
+        for part in (*policies, self.claim, self.files, self.budget, self.autoscaler, self.monitor):
+            yield part.suffix_of(set_name)
 
 
 NAMESPACE = Part("namespace")
@@ -53,22 +71,27 @@ def _part(role: str, name: str, after: tuple[Part, ...]) -> Part:
     return Part(name, after, f"{role}-{name}", role)
 
 
-def _role(role: str, *before: Part) -> RoleParts:
-    """Return the parts of a role. The parts in `before` also precede the role's workload."""
+def _role(stage: RequestStage) -> RoleParts:
+    """Return the parts of the roles of a stage. The pods of the destination may read their pool before they start."""
+    role = stage.name
+    before = (DECODE_ROLE_BINDING,) if stage.is_destination else ()
     policy, workers = (_part(role, name, (NAMESPACE,)) for name in ("network-policy", "worker-network-policy"))
-    claim, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "budget"))
-    workload = Part("workload", (*before, policy, workers, claim, FILL), role, role)
+    claim, files, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "files", "budget"))
+    workload = Part("workload", (*before, policy, workers, claim, files, FILL), role, role)
     autoscaler, monitor = (_part(role, name, (workload,)) for name in ("autoscaler", "monitor"))
-    return RoleParts(policy, workers, claim, budget, workload, autoscaler, monitor)
+    return RoleParts(policy, workers, claim, files, budget, workload, autoscaler, monitor)
 
 
-DECODE_SERVICE_ACCOUNT = _part(labels.DECODE, "service-account", (NAMESPACE,))
-DECODE_ROLE = _part(labels.DECODE, "role", (NAMESPACE,))
-DECODE_ROLE_BINDING = _part(labels.DECODE, "role-binding", (DECODE_ROLE, DECODE_SERVICE_ACCOUNT))
-DECODE = _role(labels.DECODE, DECODE_ROLE_BINDING)
-PREFILL = _role(labels.PREFILL)
-ROLES: Mapping[str, RoleParts] = {labels.DECODE: DECODE, labels.PREFILL: PREFILL}
-"""The parts of each role, by name of the role."""
+DECODE_SERVICE_ACCOUNT = _part(stages.DECODE.name, "service-account", (NAMESPACE,))
+DECODE_ROLE = _part(stages.DECODE.name, "role", (NAMESPACE,))
+DECODE_ROLE_BINDING = _part(stages.DECODE.name, "role-binding", (DECODE_ROLE, DECODE_SERVICE_ACCOUNT))
+ROLES: Mapping[str, RoleParts] = {stage.name: _role(stage) for stage in STAGES.values()}
+"""The parts of the roles of each stage, by name of the stage. Objects of a set have its name as qualifier."""
+DECODE = ROLES[stages.DECODE.name]
+PREFILL = ROLES[stages.PREFILL.name]
+ENCODE = ROLES[stages.ENCODE.name]
+WORKLOADS = tuple(role.workload for role in ROLES.values())
+"""The parts with serving pods."""
 
 SERVICE = Part("service", (NAMESPACE,), "service")
 PICKER_SERVICE_ACCOUNT = Part("picker-service-account", (NAMESPACE,), "service-account")
@@ -101,7 +124,7 @@ PICKER_MONITOR = Part(
 # When a service gets a new generation, its objective is updated to the new pool only after the pods and the picker of
 # that generation can serve. The route is updated after the objective, so that no request reaches the new pool before
 # the objective names this pool.
-OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
+OBJECTIVE = Part("objective", (POOL, PICKER, *WORKLOADS))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")
 MODEL_NAMES = Part("model-names", (NAMESPACE,), "model-names")
@@ -113,8 +136,7 @@ ROUTE = Part(
         MODEL_NAMES,
         POOL,
         PICKER,
-        DECODE.workload,
-        PREFILL.workload,
+        *WORKLOADS,
         SERVICE,
         DESTINATION_RULE,
         HEALTH_CHECK_POLICY,
@@ -124,6 +146,8 @@ ROUTE = Part(
     ),
     "route",
 )
+# Clients within the cluster reach a new generation, like a gateway, only after its pods and its picker can serve.
+PROXY_SERVICE = Part("proxy-service", (OBJECTIVE, MODEL_REWRITE, POOL, PICKER, *WORKLOADS), "proxy-service")
 INTERCEPTOR_ROLE = Part("interceptor-role", (NAMESPACE,), "interceptor-role")
 INTERCEPTOR_ROLE_BINDING = Part("interceptor-role-binding", (INTERCEPTOR_ROLE,), "interceptor-binding")
 

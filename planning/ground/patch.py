@@ -9,7 +9,7 @@ set. A key that both the volume and the patch have is merged.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from models.paths import Path
@@ -85,6 +85,17 @@ class Limits:
 
 _ENGINES = frozenset({"vllm", "engine"})
 SERVING = PatchTarget("vllm", {Path("spec", "replicas"): ("has its own key", "set replicas")}, _ENGINES, _ENGINES)
+SERVING_GROUP = replace(
+    SERVING,
+    decided={
+        **SERVING.decided,
+        Path("spec", "leaderWorkerTemplate", "leaderTemplate"): (
+            "is no template of this workload, whose pods all get requests",
+            "write workerTemplate, which is the template of all pods",
+        ),
+    },
+)
+"""Target for a LeaderWorkerSet whose pods all get requests."""
 PICKER = PatchTarget(
     "epp",
     {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
 
-from models.role import Resources
+from models.containers import Resources
 from models.vocabulary import amount
 
 _CPU = 4

@@ -47,8 +47,8 @@ KINDS = (
 """Kinds from which every status is made, as `apiVersion/Kind`.
 
 All kinds are read for every stack: the cluster may have objects of kinds that an edited file of the stack has no more.
-Of Gateways only the parents of routes are read, and of Services only those among which an interceptor finds the address
-of a request.
+Of Gateways only the parents of routes are read. Of Services only those are read among which an interceptor finds the
+address of a request, and those of the proxies beside pickers.
 """
 CLUSTER_SCOPED = frozenset({NODE})
 """Kinds whose objects have no namespace."""

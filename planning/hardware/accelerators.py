@@ -4,7 +4,7 @@ A user may amend a shipped class. Fields that the user does not set keep their s
 are added to the shipped ones; a label with the same key replaces the shipped label.
 
 If neither the user nor the table sets `allocation` or `tolerations`, the classes for all products of the vendor provide
-the missing field.
+the missing field. A vendor that no shipped class has is unknown: its classes have the user's fields alone.
 """
 
 import difflib
@@ -23,15 +23,15 @@ from models.accelerators import (
     Memory,
     ResourceClaim,
     UserClass,
-    Vendor,
 )
 from models.base import Spec
 from models.kubernetes import Toleration
-from models.vocabulary import Items, LabelKey, LabelValue, Text, amount
+from models.vocabulary import DnsLabel, Items, LabelKey, LabelValue, Text, amount
 from planning.ground import tables
 
 _FALLBACK = "nvidia"
-"""Class whose vendor a new class gets if neither its spec nor its name tells a vendor."""
+"""Class whose vendor a new class gets if neither its spec nor its name tells a vendor, and whose allocation a class of
+an unknown vendor gets if its spec has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class AcceleratorClass:
 class ShippedClass(Spec):
     """A class of the shipped table."""
 
-    vendor: Vendor
+    vendor: DnsLabel
     product: Text | None = None
     memory: Memory | None = None
     devices_per_node: DevicesPerNode | None = None
@@ -101,8 +101,8 @@ class _Draft:
 def classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
     """Return all classes by name: the shipped classes, with the user's changes and additions.
 
-    If a new class lacks a vendor, the vendor is guessed, so that the other checks can proceed. The rules reject such a
-    class.
+    If a new class lacks a vendor, or one of an unknown vendor an allocation, the missing field is guessed, so that the
+    other checks can proceed. The rules reject such a class.
     """
     if not user:
         return _default_classes()
@@ -120,7 +120,7 @@ def _classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
     for name, spec in user.items():
         drafts[name] = _amend(drafts.get(name) or _new_draft(name, spec), spec)
     vendors = {vendor: [drafts[name] for name in names] for vendor, names in vendor_classes().items()}
-    return {name: _resolve(draft, vendors[draft.vendor]) for name, draft in drafts.items()}
+    return {name: _resolve(draft, vendors.get(draft.vendor, [])) for name, draft in drafts.items()}
 
 
 def resource_names(classes: Mapping[str, AcceleratorClass]) -> frozenset[str]:
@@ -184,8 +184,8 @@ def _amend(base: _Draft, spec: UserClass) -> _Draft:
 def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
     """Return the class of a draft.
 
-    `vendor` has the classes for all products of the vendor. A draft without tolerations gets those of all these
-    classes. A draft without an allocation gets that of the first class.
+    `vendor` has the classes for all products of the vendor; it is empty for an unknown vendor. A draft without
+    tolerations gets those of all these classes. A draft without an allocation gets that of the first class.
     """
     tolerations = draft.tolerations
     if tolerations is None:
@@ -193,20 +193,28 @@ def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
     memory = None
     if draft.memory is not None:
         memory = int(amount(draft.memory))
+    allocation = draft.allocation
+    if allocation is None:
+        allocation = vendor[0].allocation if vendor else shipped_classes()[_FALLBACK].allocation
     return AcceleratorClass(
         vendor=draft.vendor,
         product=draft.product,
         memory=memory,
         devices_per_node=draft.devices_per_node,
         devices_per_chip=draft.devices_per_chip,
-        device_files=vendor[0].device_files,
+        device_files=vendor[0].device_files if vendor else (),
         node_labels=draft.node_labels,
         tolerations=tuple(
             toleration.model_dump(by_alias=True, exclude_none=True) for toleration in dict.fromkeys(tolerations)
         ),
-        allocation=draft.allocation or vendor[0].allocation,
+        allocation=allocation,
         provisioned=draft.provisioned,
     )
+
+
+def is_known(vendor: str) -> bool:
+    """Tell whether a shipped class has the vendor."""
+    return vendor in vendor_classes()
 
 
 def nearest(name: str, classes: Iterable[str]) -> str | None:

@@ -35,6 +35,8 @@ class Layout:
     ports: int
     """Number of ports on which a pod gets requests. If `parallelism.loadBalancing` is `external`, each copy of the
     model in the pod has one port. Otherwise, the pod has one port."""
+    every_pod_serves: bool
+    """Whether every pod of a replica of several pods gets requests. If not, only the replica's first pod does."""
     expert: bool
     """Whether the model's experts are spread over all devices (`--enable-expert-parallel`)."""
     reasons: tuple[str, ...]
@@ -107,13 +109,14 @@ def layout(spread: Spread, parallelism: Parallelism, accelerator_memory: str | N
     return Layout(
         devices_per_pod=spread.devices_per_pod,
         chips_per_pod=-(-spread.devices_per_pod // cls.devices_per_chip),
-        pods_per_replica=spread.data // spread.data_local * (spread.pipeline // spread.stages),
+        pods_per_replica=spread.data // spread.data_local * (spread.pipeline // spread.stages) * parallelism.pods,
         stages_per_pod=spread.stages,
         tensor=spread.tensor,
         pipeline=spread.pipeline,
         data=spread.data,
         data_local=spread.data_local,
         ports=ports,
+        every_pod_serves=parallelism.load_balancing != "internal" and spread.data_local < spread.data,
         expert=parallelism.expert,
         reasons=tuple(_reasons(spread, parallelism, accelerator_memory, cls)),
     )

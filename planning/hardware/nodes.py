@@ -8,6 +8,7 @@ from typing import Any
 from models.accelerators import ExtendedResource
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.inventory import LiveNode, Taint
+from planning.hardware import device_claims
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.placement import Placement
 
@@ -34,8 +35,9 @@ def of_class(
 ) -> tuple[ClassNode, ...] | Unknown:
     """Return the nodes that have the labels and devices that pods need. `Unknown` if nodes or devices are unknown.
 
-    For device claims, the devices of all drivers on a node count. The expressions of the DeviceClass, which are not
-    evaluated here, determine which of these devices a claim can get.
+    For device claims, the devices of the driver that has the name of the DeviceClass count. If no driver has that name,
+    the devices of all drivers on a node count. The expressions of the DeviceClass, which are not evaluated here,
+    determine which of these devices a claim can get.
     """
     if isinstance(facts.nodes, Unknown):
         return facts.nodes
@@ -66,7 +68,9 @@ def _devices(accelerator: AcceleratorClass, facts: ClusterFacts) -> Mapping[str,
     if isinstance(facts.slices, Unknown):
         return facts.slices
     numbers = Counter[str]()
-    for published in facts.slices.slices:
+    driver = device_claims.device_class(allocation)
+    of_driver = [published for published in facts.slices.slices if published.driver == driver]
+    for published in of_driver or facts.slices.slices:
         if published.node is not None:
             numbers[published.node] += published.devices
     return numbers

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isqrt
 
-from models.accelerators import ExtendedResource, UserClass
+from models.accelerators import ExtendedResource, ResourceClaim, UserClass
 from models.paths import Path
 from models.problems import Problem
 from models.role import Role
 from models.vocabulary import amount
-from planning.hardware import accelerators
+from planning.hardware import accelerators, device_claims
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor
 
@@ -42,6 +42,8 @@ def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) 
 
 def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
     path = Path("accelerators", name)
+    if isinstance(spec.allocation, ResourceClaim):
+        yield from device_claims.judge(path / "allocation", spec.allocation)
     shipped = accelerators.shipped_classes().get(name)
     vendor = spec.vendor
     if vendor is None and shipped is not None:
@@ -53,6 +55,8 @@ def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
         yield Problem(path / "vendor", what, "remove it, or choose another name")
     elif vendor == "cpu":
         yield from _check_cpu(path, spec)
+    elif not accelerators.is_known(vendor):
+        yield from _check_unknown_vendor(path, vendor, spec)
     elif shipped is None and spec.allocation is None and len(accelerators.vendor_classes()[vendor]) > 1:
         yield _missing_allocation(path / "allocation", vendor)
 
@@ -75,6 +79,19 @@ def _check_cpu(path: Path, spec: UserClass) -> Iterator[Problem]:
     for key, value in fields.items():
         if value is not None:
             yield Problem(path / key, "has no effect (cpu has no devices)", "remove it")
+
+
+def _check_unknown_vendor(path: Path, vendor: str, spec: UserClass) -> Iterator[Problem]:
+    """Reject a class of an unknown vendor that does not say how pods get its devices."""
+    if spec.allocation is not None:
+        return
+    known = ", ".join(accelerators.vendor_classes())
+    what = f"is missing and {vendor} is none of the vendors with a default ({known})"
+    remedy = f"add it, such as {{type: extended-resource, resourceName: {vendor}.com/device}}"
+    near = accelerators.nearest(vendor, accelerators.vendor_classes())
+    if near is not None:
+        remedy = f"write vendor: {near}, or {remedy}"
+    yield Problem(path / "allocation", what, remedy, depends_on=(path / "allocation", path / "vendor"))
 
 
 def _missing_allocation(at: Path, vendor: str) -> Problem:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from models.autoscaling import PickerMetric, SaturationMetric
+from models.autoscaling import Autoscaling, PickerMetric, SaturationMetric
 from models.paths import Path
 from models.problems import Problem, warning
 from models.service import Canary, Service, Variant
 from planning.interceptor.facts import Mode
+from planning.variant import roles
 from planning.variant.canary import ALL
 from planning.variant.context import VariantContext
 
@@ -27,6 +28,7 @@ class _Bypass:
 
 _BYPASSES = (
     _Bypass("prefill", lambda variant: variant.prefill, "would leave its pods without requests"),
+    _Bypass("encode", lambda variant: variant.encode, "would leave its pods without requests"),
     _Bypass("objectives", lambda variant: variant.objectives, "has no effect on metered requests", explicit_only=True),
     _Bypass(
         "rewrites",
@@ -81,10 +83,14 @@ def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Proble
     The picker gets no requests, so its metrics never change. Its queue stays empty, and nothing but the queue scales a
     role up from zero replicas.
     """
-    scaling = variant.autoscaling
-    if scaling is None or not variant.endpoint_picker.enabled:
+    if not variant.endpoint_picker.enabled:
         return
-    at /= "autoscaling"
+    for role in roles.of(variant, at):
+        if role.stage.is_destination and role.spec.autoscaling is not None:
+            yield from _role_scaling(path, role.path / "autoscaling", role.spec.autoscaling)
+
+
+def _role_scaling(path: Path, at: Path, scaling: Autoscaling) -> Iterator[Problem]:
     for index, metric in enumerate(scaling.metrics):
         if isinstance(metric, PickerMetric | SaturationMetric):
             yield _problem(path, at / "metrics" / index / "type", f"never changes ({metric.type})")

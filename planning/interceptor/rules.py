@@ -15,7 +15,7 @@ from planning.interceptor import bypass, edge
 from planning.interceptor.deployment import wal_folder
 from planning.interceptor.facts import facts
 from planning.interceptor.records import InterceptorPlan
-from planning.variant import images
+from planning.releases import engine_kinds
 from planning.variant.context import VariantContext, gateway, resource_id
 
 _AT = Path("interceptor")
@@ -167,7 +167,7 @@ def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
 
 def _unbilled_paths(led: dict[str, Service]) -> Iterator[Problem]:
     """Yield a warning with the paths of engines whose requests the interceptor bills with 0, or not at all."""
-    engines = [f"services.{key}" for key, service in led.items() if not images.is_custom(service, service)]
+    engines = [f"services.{key}" for key, service in led.items() if engine_kinds.of(service, service).vllm_tables]
     if engines:
         paths = f"{', '.join(_UNBILLED[:-1])} and {_UNBILLED[-1]}"
         what = f"does not bill requests for {paths}, which the routes of {', '.join(engines)} let through"

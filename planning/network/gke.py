@@ -33,7 +33,8 @@ def plan(spec: Variant, decode: Workload) -> LoadBalancing:
 
     They follow from the decode workload, because the load balancer sends no requests to prefill pods.
     """
-    return load_balancing(spec.engine.port, decode.engine.probes.liveness_path, seconds(spec.drain_timeout))
+    path = decode.engine.probes.liveness.path or spec.health.liveness_path
+    return load_balancing(spec.engine.port, path, seconds(spec.drain_timeout))
 
 
 def load_balancing(port: int, path: str, longest: int) -> LoadBalancing:

@@ -57,7 +57,7 @@ def _edges(
     for variant in metered:
         for source in gateway_ends(stack, spec, variant.service):
             yield Edge(source, pods, tcp(plan.port))
-        decode = Pods(variant.namespace, labels.role_selector(variant.names, labels.DECODE))
+        decode = Pods(variant.namespace, labels.destination_selector(variant.names, is_divided=variant.is_divided))
         yield Edge(pods, decode, tcp(variant.spec.engine.port))
     yield from dns(pods, spec)
     if deployment.mounts_token:

@@ -25,7 +25,7 @@ It is not called `service`: the Prometheus operator writes the name of the scrap
 VARIANT_LABEL = "variant"
 """Label of every series: `primary` or `canary`."""
 ROLE_LABEL = "role"
-"""Label of the series of serving pods: `decode` or `prefill`."""
+"""Label of the series of serving pods: the name of the role, such as `decode` or `prefill`."""
 POD_SERIES: Mapping[str, str] = {
     labels.NAME: LABEL,
     labels.SERVICE: SERVICE_LABEL,
@@ -83,7 +83,6 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
     if monitors.type == "none":
         return None
     interval = _interval(metrics.interval)
-    scraped_roles = {"decode": metrics.decode, "prefill": metrics.prefill}
     scrapes_picker = metrics.picker and spec.endpoint_picker.enabled
     authenticated = scrapes_picker and spec.endpoint_picker.metrics_auth
     picker = None
@@ -97,10 +96,13 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
         labels=monitors.labels,
         roles={
             name: Scrape(
-                workload.engine_port_names, metrics.path, interval, tls=workload.engine.certificate is not None
+                workload.engine_port_names,
+                workload.engine.metrics_path,
+                interval,
+                tls=workload.engine.certificate is not None,
             )
             for name, workload in roles.items()
-            if scraped_roles[name]
+            if getattr(metrics, workload.stage.name)
         },
         picker=picker,
         authenticated=authenticated,

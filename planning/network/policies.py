@@ -7,6 +7,7 @@ allowed").
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 
 from models.interceptor import Interceptor
 from models.network import NetworkPolicies
@@ -20,6 +21,7 @@ from planning.ground.flows import (
     End,
     Pods,
     Policy,
+    Port,
     api_server,
     dns,
     fetch_edges,
@@ -43,9 +45,9 @@ class _Role:
 
     workload: Workload
     serving: Pods
-    """Pods that receive requests. In a replica of several pods, this is the leader."""
+    """Pods that receive requests. In a replica of several pods, this is the leader, or every pod."""
     workers: Pods | None
-    """The other pods of replicas that span several pods; None if each replica is one pod."""
+    """The other pods of replicas that span several pods; None if there are none."""
 
     @property
     def all_pods(self) -> tuple[Pods, ...]:
@@ -61,19 +63,21 @@ class _Peers:
 
     variant: VariantContext
     spec: NetworkPolicies
-    decode: _Role
-    prefill: _Role | None
+    roles: tuple[_Role, ...]
     picker_plan: Picker | None
     """None if the variant has no endpoint picker."""
     picker: Pods
     monitoring: Monitoring | None
 
     @property
-    def roles(self) -> tuple[_Role, ...]:
-        """Return decode, and prefill if the variant has it."""
-        if self.prefill is None:
-            return (self.decode,)
-        return (self.decode, self.prefill)
+    def destinations(self) -> tuple[_Role, ...]:
+        """Return the roles that get the requests of clients."""
+        return tuple(role for role in self.roles if role.workload.stage.is_destination)
+
+    @property
+    def others(self) -> tuple[_Role, ...]:
+        """Return the roles that get only requests of sidecars."""
+        return tuple(role for role in self.roles if not role.workload.stage.is_destination)
 
 
 def plan(
@@ -86,17 +90,15 @@ def plan(
     spec = variant.stack.network_policies
     if spec is None:
         return ()
-    pods = {name: _role(variant, workload) for name, workload in roles.items()}
+    pods = tuple(_role(variant, workload) for workload in roles.values())
     picker = Pods(variant.names.namespace, labels.picker_selector(variant.names))
-    decode = pods[labels.DECODE]
-    prefill = pods.get(labels.PREFILL)
-    return tuple(_policies(_Peers(variant, spec, decode, prefill, picker_plan, picker, monitoring)))
+    return tuple(_policies(_Peers(variant, spec, pods, picker_plan, picker, monitoring)))
 
 
 def _role(variant: VariantContext, workload: Workload) -> _Role:
     variant_names = variant.names
     serving = Pods(variant_names.namespace, labels.role_selector(variant_names, workload.role))
-    if workload.layout.pods_per_replica == 1:
+    if workload.layout.pods_per_replica == 1 or workload.layout.every_pod_serves:
         return _Role(workload, serving, None)
     return _Role(workload, serving, Pods(variant_names.namespace, labels.worker(variant_names, workload.role)))
 
@@ -104,20 +106,29 @@ def _role(variant: VariantContext, workload: Workload) -> _Role:
 def _policies(peers: _Peers) -> Iterator[Policy]:
     edges = tuple(_edges(peers))
     for role in peers.roles:
-        role_parts = parts.ROLES[role.workload.role]
-        yield policy(role_parts.network_policy, role.workload.name, role.serving, edges)
+        role_parts = parts.ROLES[role.workload.stage.name]
+        yield policy(role_parts.network_policy, role.workload.name, role.serving, edges, role.workload.set_name)
         if role.workers is not None:
-            yield policy(role_parts.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
+            name = _of_workers(role.workload)
+            yield policy(role_parts.worker_network_policy, name, role.workers, edges, role.workload.set_name)
     if peers.picker_plan is not None:
         yield policy(parts.PICKER_NETWORK_POLICY, peers.variant.names.picker, peers.picker, edges)
+
+
+def _of_workers(workload: Workload) -> str:
+    """Return the name of the policy of worker pods. A dot sets it apart from the policies of other sets."""
+    if workload.set_name:
+        return f"{workload.name}.worker"
+    return f"{workload.name}-worker"
 
 
 def _edges(peers: _Peers) -> Iterator[Edge]:
     """Yield every edge from or to the pods of a variant."""
     yield from _request_edges(peers)
+    yield from _proxy_edges(peers)
     yield from _picker_edges(peers)
     yield from _scrape_edges(peers)
-    yield from _kv_transfer_edges(peers)
+    yield from _transfer_edges(peers)
     for role in peers.roles:
         yield from _replica_edges(role)
         for pods in role.all_pods:
@@ -128,15 +139,25 @@ def _edges(peers: _Peers) -> Iterator[Edge]:
 def _request_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges of requests from gateways or the interceptor, and the edges from the gateway to the picker."""
     variant = peers.variant
-    decode = peers.decode.serving
+    destinations = [role.serving for role in peers.destinations]
     service_port = tcp(variant.spec.engine.port)
     interceptor = variant.stack.interceptor
     if variant.metered_as is not None and interceptor is not None:
         # A request that reached the pods without the interceptor would not be metered.
-        yield Edge(interceptor_pods(interceptor), decode, service_port)
+        yield from (Edge(interceptor_pods(interceptor), pods, service_port) for pods in destinations)
     else:
         yield from _gateway_edges(peers)
-    yield from (Edge(source, decode, service_port) for source in _mirroring_gateways(peers))
+    for source in _mirroring_gateways(peers):
+        yield from (Edge(source, pods, service_port) for pods in destinations)
+
+
+def _proxy_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges of the proxy beside the picker: from every address, and to the pods of the pool."""
+    if peers.picker_plan is None or peers.picker_plan.proxy is None:
+        return
+    yield Edge(Addresses(()), peers.picker, tcp(peers.picker_plan.proxy.port))
+    for role in peers.destinations:
+        yield Edge(peers.picker, role.serving, tcp(*role.workload.target_ports))
 
 
 def interceptor_pods(spec: Interceptor) -> Pods:
@@ -149,16 +170,16 @@ def interceptor_pods(spec: Interceptor) -> Pods:
 def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the gateway to the pods of the pool and to the picker."""
     variant = peers.variant
-    decode = peers.decode.serving
     picker = peers.variant.spec.endpoint_picker
-    ports = tcp(*peers.decode.workload.target_ports)
     proxies = _proxies(variant.service, variant.stack)
     for gateway_end in gateway_ends(variant.stack, peers.spec, variant.service):
-        yield Edge(gateway_end, decode, ports)
+        for role in peers.destinations:
+            yield Edge(gateway_end, role.serving, tcp(*role.workload.target_ports))
         # The picker chooses decode pods only. But a gateway sends requests to any pod of a pool that fails open, and
         # load balancers outside of the cluster send health checks to all pods of a pool.
-        if peers.prefill is not None and (picker.failure_mode == "FailOpen" or proxies is not None):
-            yield Edge(gateway_end, peers.prefill.serving, tcp(*peers.prefill.workload.target_ports))
+        if picker.failure_mode == "FailOpen" or proxies is not None:
+            for role in peers.others:
+                yield Edge(gateway_end, role.serving, tcp(*role.workload.target_ports))
         checked_ports = ()
         if proxies is not None and proxies.checks_pickers:
             checked_ports = (HEALTH_PORT,)
@@ -219,27 +240,41 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
         # The Service that the picker asks to tokenize selects the decode pods of all generations, not only those of the
         # pool. The edges to this Service allow the engine's port, where the picker also reads metrics, but no port of
         # events.
-        if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
-            yield from _service_edges(peers)
+        is_destination = role.workload.stage.is_destination
+        if is_destination and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
+            yield from _service_edges(peers, role)
             # These edges allow the first port of the engine only. With `loadBalancing: external`, each rank has a port.
             missing = (*ports[1:], *events)
             if missing:
                 yield Edge(peers.picker, role.serving, tcp(*missing))
         else:
             yield Edge(peers.picker, role.serving, tcp(*ports, *events))
+            if is_destination and peers.variant.is_divided:
+                yield _any_set_edge(peers, tcp(*ports, *events))
 
 
-def _service_edges(peers: _Peers) -> Iterator[Edge]:
+def _any_set_edge(peers: _Peers, ports: tuple[Port, ...]) -> Edge:
+    """Return the edge from the picker, and from a proxy beside it, to the destination pods of any set.
+
+    The picker's policy changes before the workloads. Pods that precede the sets, and those of a set that had another
+    name, are the only ready ones until the sets have loaded. They have llm-d's label, so the picker still reaches them.
+    """
+    selector = labels.destination_selector(peers.variant.names, is_divided=True)
+    return Edge(peers.picker, Pods(peers.variant.names.namespace, selector), ports)
+
+
+def _service_edges(peers: _Peers, role: _Role) -> Iterator[Edge]:
     """Yield the edges from pickers to decode pods through the Service that selects the decode pods of all generations.
 
-    A request of a picker of any generation can thus reach this pool's decode pods, and a request of this pool's picker
-    can reach decode pods of any generation.
+    A request of a picker of any generation can thus reach the decode pods of this pool's `role`, and a request of this
+    pool's picker can reach decode pods of any generation.
     """
     port = tcp(peers.variant.spec.engine.port)
     namespace = peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)
-    yield Edge(Pods(namespace, labels.picker_selector(variant_names)), peers.decode.serving, port)
-    yield Edge(peers.picker, Pods(namespace, labels.routed_selector(variant_names)), port)
+    yield Edge(Pods(namespace, labels.picker_selector(variant_names)), role.serving, port)
+    selector = labels.routed_selector(variant_names, is_divided=peers.variant.is_divided)
+    yield Edge(peers.picker, Pods(namespace, selector), port)
 
 
 def _scrape_edges(peers: _Peers) -> Iterator[Edge]:
@@ -269,19 +304,24 @@ def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
     return (Pods(peers.spec.prometheus_namespace),)
 
 
-def _kv_transfer_edges(peers: _Peers) -> Iterator[Edge]:
+def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges between the roles of a generation, on any port.
+
+    Roles of the same stage exchange nothing, unless they have a tier of the cache in which pods ask each other. Then
+    all pods with this tier do.
 
     NIXL has fixed ports only for its handshake: 5600, and one port for each rank of data parallelism. For the transfer,
     UCX and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
-    guides). The same edges allow the sidecar's requests to prefill pods.
+    guides). The same edges allow the sidecar's requests to pods of other roles.
     """
-    if peers.prefill is None:
-        return
-    for decode_pods in peers.decode.all_pods:
-        for prefill_pods in peers.prefill.all_pods:
-            yield Edge(decode_pods, prefill_pods, ANY_TCP)
-            yield Edge(prefill_pods, decode_pods, ANY_TCP)
+    for role, other in combinations(peers.roles, 2):
+        if role.workload.stage is other.workload.stage:
+            continue
+        for pods, other_pods in product(role.all_pods, other.all_pods):
+            yield Edge(pods, other_pods, ANY_TCP)
+            yield Edge(other_pods, pods, ANY_TCP)
+    asking = [pods for role in peers.roles if role.workload.engine.asks_peers for pods in role.all_pods]
+    yield from (Edge(pods, other, ANY_TCP) for pods, other in product(asking, repeat=2))
 
 
 def _replica_edges(role: _Role) -> Iterator[Edge]:
@@ -290,6 +330,8 @@ def _replica_edges(role: _Role) -> Iterator[Edge]:
     torch.distributed and NCCL choose their ports themselves. No label that is known in advance distinguishes the
     replicas, so pods of all replicas of a workload can reach each other.
     """
+    if role.workload.layout.every_pod_serves:
+        yield Edge(role.serving, role.serving, ANY_TCP)
     if role.workers is None:
         return
     yield Edge(role.serving, role.workers, ANY_TCP)
@@ -308,7 +350,8 @@ def _role_egress(peers: _Peers, role: _Role, pods: Pods) -> Iterator[Edge]:
         yield api_server(pods, stack)
     if tracing is not None and workload.engine.name == "vllm":
         yield from url_edges(pods, [tracing.endpoint], stack)
-    yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.urls], stack)
+    fetched = [url for fetch in workload.weights.fetches for url in fetch.urls]
+    yield from fetch_edges(pods, [*fetched, *workload.engine.source_urls], stack)
 
 
 def _picker_egress(peers: _Peers) -> Iterator[Edge]:

@@ -10,6 +10,7 @@ from models.service import Service
 from models.stack import Stack
 from planning.ground.flows import Addresses, Pods, Policy
 from planning.ground.gateways import facts
+from planning.variant import roles
 from planning.variant.context import ConfiguredVariant, gateway
 
 
@@ -127,16 +128,17 @@ def _without_effect(field: str, variant: ConfiguredVariant) -> tuple[str, str, P
     """
     spec = variant.spec
     metrics = variant.spec.metrics
-    prefill = metrics.prefill and spec.prefill is not None
+    further = roles.further(spec)
+    scrapes_engines = metrics.decode or any(getattr(metrics, key) for key in further)
     if variant.stack.observability.metrics.type == "none":
         return "while nobody scrapes (type none)", "set observability.metrics.type", Path("observability", "metrics")
     scrapes_picker = metrics.picker and spec.endpoint_picker.enabled
     if field == "picker" and not spec.endpoint_picker.enabled:
         return "without an endpoint picker", "set endpointPicker.enabled: true", variant.path / "endpointPicker"
-    if field == "prefill" and spec.prefill is None:
-        return "without prefill", "add prefill", variant.path / "prefill"
-    if field == "path" and not (metrics.decode or prefill):
+    if field in ("prefill", "encode") and field not in further:
+        return f"without {field}", f"add {field}", variant.path / field
+    if field == "path" and not scrapes_engines:
         return "while no engine is scraped", "set metrics.decode: true", variant.path / "metrics" / "decode"
-    if field == "interval" and not (metrics.decode or prefill or scrapes_picker):
+    if field == "interval" and not (scrapes_engines or scrapes_picker):
         return "while nothing is scraped", "set metrics.decode: true", variant.path / "metrics" / "decode"
     return None

@@ -16,15 +16,17 @@ from models.vocabulary import amount
 from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
-from planning.picker import value_shapes, yaml_reader
+from planning.picker import encode, value_shapes, yaml_reader
 from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
 from planning.picker.value_shapes import PluginReference
-from planning.releases import Release
-from planning.releases.picker_facts import PickerFacts, TlsMetricsFacts
+from planning.releases import Release, engine_kinds
+from planning.releases.picker_facts import Additions, PickerFacts
 from planning.variant.kv_cache import KvCacheSettings
 
 CUSTOM = "custom"
 """Value of `preset` for a configuration that a user wrote."""
+_METRICS_PATH = "/metrics"
+"""Path of the pods' metrics that a picker reads unless its configuration says another one."""
 _RENDER_URL = "{render_url}"
 """Text in a preset's template that stands for the URL of the variant's Service."""
 
@@ -83,10 +85,38 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCacheSettings)
     asks_service = _RENDER_URL in yaml_text.texts(template)
     if facts.presets[picker.preset].has_names:
         template = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
-    config = _with_weights(template, picker.scorer_weights, facts)
+    config = _with_weights(_with_deciders(template, spec), picker.scorer_weights, facts)
+    if spec.encode is not None and facts.encode is not None:
+        config = encode.with_stage(config, facts.encode)
     if serves_tls(spec) and facts.tls_metrics is not None:
-        config = _with_tls_metrics(config, facts.tls_metrics)
+        config = _with_sources(config, facts.tls_metrics.plugins, facts.tls_metrics.sources)
+    path = metrics_path(spec, facts)
+    if path != _METRICS_PATH and facts.config.adds is not None:
+        config = _with_metrics_path(config, path, facts.config.adds)
     return BuiltConfig(_with_flow_control(config, picker.flow_control, facts, declare=True), asks_service)
+
+
+def _with_deciders(template: dict[str, Any], spec: Variant) -> dict[str, Any]:
+    """Return a template without deciders that the variant's engines cannot work with, each replaced by another one."""
+    modes = engine_kinds.of(spec, spec).disaggregation
+    if spec.prefill is None or modes is None or not modes.deciders:
+        return template
+    plugins = [
+        {"type": modes.deciders[plugin["type"]]} if plugin["type"] in modes.deciders else plugin
+        for plugin in cast("list[dict[str, Any]]", template["plugins"])
+    ]
+    return cast("dict[str, Any]", _with_names({**template, "plugins": plugins}, modes.deciders))
+
+
+def _with_names(template: object, names: Mapping[str, str]) -> object:
+    """Replace every text that is a key of `names`."""
+    if isinstance(template, dict):
+        return {key: _with_names(inner, names) for key, inner in cast("dict[str, object]", template).items()}
+    if isinstance(template, list):
+        return [_with_names(inner, names) for inner in cast("list[object]", template)]
+    if isinstance(template, str):
+        return names.get(template, template)
+    return template
 
 
 def serves_tls(spec: Variant) -> bool:
@@ -94,14 +124,29 @@ def serves_tls(spec: Variant) -> bool:
     return spec.prefill is not None and spec.sidecar is not None and spec.sidecar.tls.prefill
 
 
-def _with_tls_metrics(config: dict[str, Any], facts: TlsMetricsFacts) -> dict[str, Any]:
-    """Add the plugins and sources that read metrics both from pods that serve TLS and from pods that do not."""
+def metrics_path(spec: Variant, facts: PickerFacts) -> str:
+    """Return the path at which a preset reads the metrics of pods: that of their engine, if the release can say it."""
+    if facts.config.adds is None:
+        return _METRICS_PATH
+    return engine_kinds.of(spec, spec).metrics_path
+
+
+def _with_metrics_path(config: dict[str, Any], path: str, adds: Additions) -> dict[str, Any]:
+    """Write down the source of metrics that the picker otherwise adds itself, with another path than the default."""
+    plugins = [{"type": adds.source, "parameters": {"path": path}}, {"type": adds.extractor}]
+    sources = [{"pluginRef": adds.source, "extractors": [{"pluginRef": adds.extractor}]}]
+    return _with_sources(config, plugins, sources)
+
+
+def _with_sources(
+    config: dict[str, Any], plugins: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Add plugins of the data layer, and the sources that it asks with them."""
     data_layer = cast("dict[str, Any]", config.get("dataLayer", {}))
-    sources = [*data_layer.get("sources", []), *facts.sources]
     return {
         **config,
-        "plugins": [*config["plugins"], *facts.plugins],
-        "dataLayer": {**data_layer, "sources": sources},
+        "plugins": [*config["plugins"], *plugins],
+        "dataLayer": {**data_layer, "sources": [*data_layer.get("sources", []), *sources]},
     }
 
 

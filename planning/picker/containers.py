@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from models.containers import Resources
 from models.paths import Path
 from models.picker import EndpointPicker, PickerContainer, PredictorDeployment
 from models.problems import Problem
-from models.role import Resources
 from planning.ground import environment
 from planning.ground.environment import Variable
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT

@@ -12,7 +12,7 @@ from planning.picker.config import CUSTOM, BuiltConfig
 from planning.picker.lint import VariantFacts
 from planning.releases import Release
 from planning.releases.picker_facts import PickerFacts, PredictorServers
-from planning.variant import images
+from planning.variant import roles
 from planning.variant.context import VariantContext, VariantId
 from planning.variant.kv_cache import KvCacheSettings
 
@@ -124,6 +124,6 @@ def _verdict(spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> 
 
 def facts_of(spec: Variant, release: Release, cache: KvCacheSettings) -> VariantFacts:
     """Return the facts of a variant with which the configuration of its picker must agree."""
-    roles = [role for role in (spec, spec.prefill) if role is not None]
-    is_vllm = not any(images.is_custom(spec, role) for role in roles)
-    return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=is_vllm)
+    is_vllm = all(role.kind.vllm_tables for role in roles.of(spec, Path()))
+    encodes = spec.encode is not None and release.picker.encode is not None
+    return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=is_vllm, encodes=encodes)

@@ -18,9 +18,10 @@ from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
 from planning.hardware.placement import Placement
-from planning.picker import config, containers, several_pickers, sizing
+from planning.picker import config, containers, proxy, several_pickers, sizing
 from planning.picker.containers import Companion
 from planning.picker.context import PickerContext
+from planning.picker.proxy import ProxyPlan
 from planning.releases import tracing
 from planning.variant.context import VariantContext
 
@@ -88,6 +89,8 @@ class Picker:
     limits: dict[str, str]
     companions: tuple[Companion, ...]
     """Further containers of the pods."""
+    proxy: ProxyPlan | None
+    """The proxy beside the picker. None if only gateways ask the picker."""
     placement: Placement
     image_pull_secrets: tuple[str, ...]
     pod_labels: Mapping[str, str]
@@ -104,7 +107,10 @@ class Picker:
 
         A picker reads its configuration only when it starts.
         """
-        return hashlib.sha256(self.config.encode()).hexdigest()
+        text = self.config
+        if self.proxy is not None:
+            text += self.proxy.config
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plan(context: PickerContext) -> Picker:
@@ -138,6 +144,7 @@ def plan(context: PickerContext) -> Picker:
         requests=resources.requests,
         limits=resources.limits,
         companions=containers.plan(context.path / "containers", picker, context.predictor_servers),
+        proxy=proxy.plan(picker, drain(variant.spec)),
         placement=placement.plan(picker.pod, None, labels.picker_selector(variant.names)),
         image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
         pod_labels=picker.pod.labels,

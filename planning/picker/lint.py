@@ -30,6 +30,8 @@ class VariantFacts:
     """Tokens in one block of the engine's KV cache; None for the engine's default."""
     vllm: bool
     """Whether every role runs vLLM, which serves HTTP/1.1 only."""
+    encodes: bool = False
+    """Whether the variant has separate encode pods."""
 
     @property
     def picker(self) -> PickerFacts:
@@ -60,7 +62,7 @@ def judge(
         *_refusals(graph, setting, leaving),
         *(problem for _, problem in accepted_mistakes.problems(graph, setting)),
     ]
-    for check in (_unusable, _roles, _block_sizes, _parsers):
+    for check in (_unusable, _roles, _encode, _block_sizes, _parsers):
         mistakes += check(graph, variant_facts)
     labels = list(departing.roles(graph, variant_facts.release))
     yield from dict.fromkeys([*mistakes, *errors(labels)])
@@ -245,6 +247,18 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
         if declared.facts.handler is not None and prefill and not declared.facts.handler.decider_parameters:
             what = f"never asks prefill pods ({declared.type})"
             yield Problem(declared.at / "type", what, "use a preset, or another handler")
+
+
+def _encode(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Check that a variant with encode pods has a profile for them, and that no other profile selects them."""
+    if not variant_facts.encodes:
+        return
+    if not any(profile.is_for("encode") for profile in graph.profiles):
+        what = "sends nothing to encode pods (no profile uses encode-filter)"
+        yield Problem(graph.path, what, "add a profile with encode-filter, or use a preset")
+    elif not variant_facts.disaggregated and not any(profile.is_for("decode") for profile in graph.profiles):
+        what = "sends whole requests to encode pods, too (no profile uses decode-filter)"
+        yield Problem(graph.path, what, "add a profile with decode-filter, or use a preset")
 
 
 def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from planning.picker import (
     deployment,
     graph,
     lint,
+    proxy,
     several_pickers,
     sizing,
     start_mistakes,
@@ -94,6 +95,7 @@ def _judge(context: PickerContext) -> Iterator[Problem]:
     yield from _environment(context)
     yield from containers.judge(at / "containers", picker, context.predictor_servers)
     yield from _patch(at, variant)
+    yield from proxy.judge(variant)
     yield from several_pickers.judge(at, variant)
     if picker.preset == CUSTOM and picker.config is not None:
         yield from lint.judge(at / "config", picker.config, context.variant_facts, list(_flow_references(context)))
@@ -160,15 +162,23 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     for role in variant.roles:
         copies = role.path / "parallelism" / "data"
         count = role.spec.parallelism.data
+        spans_pods = (role.spec.parallelism.data_local or count) < count
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
             what = f"does not distinguish copies of the model in a pod ({copies}: {count}, {variant.release.name})"
             remedy = "use another preset, or replicas instead of copies"
             yield Problem(at / key, what, remedy, (copies,), names_service=True)
-        elif role.spec.parallelism.load_balancing == "internal":
+        elif role.spec.parallelism.load_balancing == "external" and spans_pods:
+            # Each copy adds its number in the replica to the port of events, and the picker its number in the pod.
+            what = f"reads only the caches of the first pod of a replica ({copies}: {count})"
+            remedy = f"set {role.path}.parallelism.dataLocal: {count}, or use another preset"
+            yield Problem(at / key, what, remedy, (copies,), names_service=True)
+        elif role.spec.parallelism.load_balancing != "external":
             what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
             remedy = f"set {role.path}.parallelism.loadBalancing: external, or use replicas instead of copies"
+            if spans_pods:
+                remedy = "use another preset, or replicas instead of copies"
             yield Problem(at / key, what, remedy, (copies,), names_service=True)
 
 

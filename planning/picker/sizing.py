@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from decimal import ROUND_CEILING, Decimal
 
 from models.base import Spec
+from models.containers import Resources
 from models.picker import FlowControl, Traffic
-from models.role import Resources
 from models.vocabulary import Quantity, amount
 from planning.ground import tables
 from planning.ground.tables import Sourced

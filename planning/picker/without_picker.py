@@ -6,6 +6,7 @@ from models.paths import Path
 from models.picker import EndpointPicker
 from models.problems import Problem
 from planning.ground.names import CANARY, PRIMARY
+from planning.variant import roles
 from planning.variant.context import VariantContext
 
 
@@ -14,9 +15,10 @@ def judge(variant: VariantContext) -> Iterator[Problem]:
     at = variant.path / "endpointPicker"
     yield from _other_keys(at, variant.spec.endpoint_picker)
     yield from _requests(variant)
-    if variant.spec.prefill is not None and (variant.variant_name == PRIMARY or variant.service.prefill is None):
-        what = "leaves prefill pods without requests, because only an endpoint picker chooses such pods (false)"
-        yield Problem(at / "enabled", what, "remove it, or remove prefill", (variant.path / "prefill",))
+    for key in roles.further(variant.spec):
+        if variant.variant_name == PRIMARY or key not in roles.further(variant.service):
+            what = f"leaves {key} pods without requests, because only an endpoint picker chooses such pods (false)"
+            yield Problem(at / "enabled", what, f"remove it, or remove {key}", (variant.path / key,))
 
 
 def judge_canary(variant: VariantContext) -> Iterator[Problem]:

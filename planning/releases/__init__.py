@@ -67,6 +67,10 @@ class SidecarFacts(Sourced):
 
     flags: list[str]
     """Flags of every sidecar."""
+    lone_connectors: list[str] = Field(default=[])
+    """Those of the connectors with which the sidecar works in pods without further roles."""
+    connectors: list[str]
+    """Values of `kvCache.connector`: protocols by which the sidecar lets prefill and decode work together."""
     tls: list[str]
     """Further flags if the engines of the prefill pods serve TLS."""
     tracing: list[str]
@@ -77,6 +81,8 @@ class SidecarFacts(Sourced):
     """Further flags if the user sets the log level."""
     copies: list[str]
     """Further flags if every copy of the model in the pod has its own port. `{copies}` is the number of copies."""
+    encode: list[str] = Field(default=[])
+    """Further flags if other pods run the encoders; empty if the release does not support such pods."""
 
 
 class ImageFamily(Spec):

@@ -50,8 +50,6 @@ class Groups(Spec):
 
     leader: GroupFlags
     """Flags that only the first pod of a replica takes."""
-    single_pod: GroupFlags
-    """Flags that do not work in a replica of several pods."""
     multi_port: MultiPort
 
 

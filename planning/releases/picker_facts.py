@@ -81,6 +81,21 @@ class Preset(Sourced):
         return '"{' in json.dumps((self.aggregated, self.disaggregated))
 
 
+class EncodeFacts(Sourced):
+    """Additions to the configuration of a preset for services with encode pods."""
+
+    plugins: list[dict[str, Any]]
+    """Plugins of the encode stage. Those that the preset declares already are not added."""
+    profile: list[dict[str, Any]]
+    """Plugins of the scheduling profile for encode pods."""
+    decode_filter: str
+    """Type of the filter that keeps whole requests away from encode pods."""
+    handler: str
+    """Type of the profile handler with an encode stage."""
+    decider: str
+    """Name of the plugin that decides whether a request has an encode stage."""
+
+
 class TlsMetricsFacts(Sourced):
     """Entries of a picker's configuration that read metrics from pods with TLS and from pods without TLS.
 
@@ -233,6 +248,8 @@ class PickerFacts(Sourced):
     """Presets that the release supports, by their names in the configuration."""
     tls_metrics: TlsMetricsFacts | None = None
     """Entries for metrics from pods with TLS and pods without TLS. None if the picker needs no such entries."""
+    encode: EncodeFacts | None = None
+    """None if the picker knows no encode pods."""
     ports: PortFacts
     unread_requests: UnreadRequests | None = None
     """Facts for a picker that reads no objectives or rewrites. None if the picker reads them."""

@@ -77,7 +77,7 @@ def _base_model(variant: VariantContext) -> str | None:
     if not models:
         return None
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or variant.is_custom:
+    if name is None or not variant.kind.serves_name:
         return models[0]
     return name
 
@@ -88,5 +88,5 @@ def _other_names(variant: VariantContext) -> set[str]:
     if variant.has_picker:
         names |= {rewrite.model for rewrite in variant.service.rewrites}
     if lora is not None:
-        names |= lora.adapters.keys()
+        names |= set(lora.names)
     return names

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from models.problems import Problem, warning
 from models.routing import Gateway
 from planning.ground import gateways
+from planning.variant import roles
 from planning.variant.canary import ALL
 from planning.variant.context import VariantContext
 
@@ -24,9 +25,11 @@ def judge(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     if canary is None or not _lacks_picker(variant, gateway):
         return
     upgrade = f"set gateway.version if the gateway runs {_since(gateway)} or newer"
-    if variant.spec.prefill is not None or canary.prefill is not None:
-        what = f"divides requests between pools with prefill, but {_reason(gateway)} ({canary.weight})"
-        depends_on = (path / "prefill", path / "canary" / "prefill", path / "route" / "gateway")
+    keys = {**roles.further(canary), **roles.further(variant.spec)}
+    if keys:
+        key = next(key for key in sorted(keys, reverse=True))
+        what = f"divides requests between pools with {key}, but {_reason(gateway)} ({canary.weight})"
+        depends_on = (path / key, path / "canary" / key, path / "route" / "gateway")
         yield Problem(path / "canary" / "weight", what, f"{upgrade}, or write weight 0 and canary.headers", depends_on)
     else:
         what = f"no endpoint picker chooses among the canary's pods, because {_reason(gateway)}"

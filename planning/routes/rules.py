@@ -398,9 +398,9 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path, served: tuple[
 def _served_names(variant: VariantContext) -> tuple[str, ...]:
     """Return the model names that the engine serves. Empty if only a custom image knows these names."""
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or variant.is_custom:
+    if name is None or not variant.kind.serves_name:
         return ()
     lora = variant.spec.model.lora
     if lora is None:
         return (name,)
-    return (name, *sorted(lora.adapters))
+    return (name, *lora.names)

@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"[0-9]{1,7}|true|false")
 """A text that is no address. Longer numbers are: resolvers read 16843009 as 1.1.1.1 (inet_aton)."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_,+-]*")
 """A text that is no path and no address with a dot or a port."""
-_OWNED = frozenset({"kit", "image"})
+_OWNED = frozenset({"kit", "oci", "image"})
 """Schemes whose repositories have only versions of their owners. In a repository of a hub, anybody can open a pull
 request, whose commits are then commits of the repository."""
 

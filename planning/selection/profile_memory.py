@@ -35,7 +35,7 @@ def fit(
             data=layout.data,
             expert=layout.expert,
             utilization=settings.gpu_memory_utilization,
-            block=service.kv_cache.block_size,
+            block=service.kv_cache.tokens_per_block,
         )
     )
     return request if isinstance(request, Unknown) else memory.fits(request)

@@ -19,6 +19,7 @@ from models.autoscaling import (
     RequestMetric,
     SaturationMetric,
     ScalingModifiers,
+    Schedule,
 )
 from models.paths import Path
 from models.problems import Problem, warning
@@ -109,6 +110,8 @@ class Keda:
     """Number of replicas while metrics cannot be read; None to keep the current number."""
     modifiers: ScalingModifiers | None
     """Formula over all metrics; None if there is no formula."""
+    schedules: tuple[Schedule, ...]
+    """Time windows with a minimum number of replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,7 @@ def _keda(spec: Autoscaling, context: RoleContext) -> Keda | None:
         authentication=None,
         fallback=spec.fallback,
         modifiers=spec.scaling_modifiers,
+        schedules=spec.schedules,
     )
     prometheus = context.variant.stack.observability.prometheus
     if prometheus is None:
@@ -197,12 +201,12 @@ def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, contex
     """Return a metric of the picker.
 
     If the series has a stage label, the metric has the values of one stage: that of the role, or that of the whole pool
-    if the variant has no prefill.
+    if the variant has no prefill, and for encode pods.
     """
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
-    stage = context.name
-    if variant.spec.prefill is None:
+    stage = context.stage.name
+    if variant.spec.prefill is None or not context.stage.exchanges_kv_cache:
         stage = _WHOLE_POOL
     labels = dict[str, str]()
     if series.stage_label is not None:
@@ -265,8 +269,21 @@ def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> 
     if spec.fallback is not None and all(isinstance(metric, CpuMetric) for metric in spec.metrics):
         what = "has no effect if cpu is the only metric, because Kubernetes reads cpu itself"
         yield Problem(at / "fallback", what, "remove it, or add another metric", explicit_only=True)
+    yield from _schedule_problems(at, spec)
     if spec.scaling_modifiers is not None:
         yield from formulas.problems(at, spec, spec.scaling_modifiers)
+
+
+def _schedule_problems(at: Path, spec: KedaAutoscaling) -> Iterator[Problem]:
+    """Reject time windows above maxReplicas, and windows beside a formula, which KEDA would evaluate without them."""
+    for index, schedule in enumerate(spec.schedules):
+        if schedule.replicas > spec.max_replicas:
+            what = f"is above maxReplicas ({schedule.replicas}, {spec.max_replicas})"
+            remedy = f"lower it, or raise maxReplicas to {schedule.replicas}"
+            yield Problem(at / "schedules" / index / "replicas", what, remedy, (at / "maxReplicas",))
+    if spec.schedules and spec.scaling_modifiers is not None:
+        what = "has no effect beside scalingModifiers, whose formula replaces all other numbers"
+        yield Problem(at / "schedules", what, "remove one of them", (at / "scalingModifiers",))
 
 
 def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> Iterator[Problem]:

@@ -15,7 +15,8 @@ from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Health
 from models.vocabulary import seconds
-from planning.ground import gateways, lifecycle
+from planning.ground import gateways, lifecycle, loading
+from planning.ground.loading import Loading
 from planning.picker import config
 from planning.picker.graph import FLOW_CONTROL
 from planning.variant.context import RoleContext, VariantContext
@@ -24,6 +25,12 @@ from planning.weights.sources import Weights
 _TTL = "defaultRequestTTL"
 _EMPTY_POOL_TTL = "noEndpointRequestTTL"
 """Time that a request waits while the pool has no pod, if it differs from `_TTL`."""
+_RATES = {
+    Loading.FOLDER: "10m and the weights at 64Mi/s",
+    Loading.FETCHED: "10m and the weights at 32Mi/s from the hub, then at 64Mi/s",
+    Loading.STREAMED: "10m and the weights at 32Mi/s",
+}
+"""Texts of the rates from which the time to load follows (`planning.ground.lifecycle`)."""
 _WINDOW = "stabilizationWindowSeconds"
 _LONGEST_WINDOW = 3600
 """Longest window that Kubernetes takes (HorizontalPodAutoscaler, HPAScalingRules)."""
@@ -142,7 +149,8 @@ def plan(context: RoleContext, weights: Weights, requests: RequestTimes) -> Cold
     size = variant.spec.model.size
     health = context.role.health
     pods = context.layout.pods_per_replica
-    loading = lifecycle.loading_seconds(health, size, spans_pods=pods > 1)
+    way = loading.of(variant.spec)
+    startup = lifecycle.loading_seconds(health, size, spans_pods=pods > 1, loading=way)
     at = context.path / "autoscaling"
     query = cooldown = None
     is_cooldown_written = False
@@ -155,8 +163,8 @@ def plan(context: RoleContext, weights: Weights, requests: RequestTimes) -> Cold
         at=context.path,
         query=query,
         fetch=_fetch(variant, size, weights),
-        load=Time(loading, _load_source(health, size, pods), context.path / "health" / "startupTimeout"),
-        least_load=lifecycle.fastest_load_seconds(size) // pods,
+        load=Time(startup, _load_source(health, size, pods, way), context.path / "health" / "startupTimeout"),
+        least_load=_least_load(size, way) // pods,
         requests=requests,
         cooldown=cooldown,
         is_cooldown_written=is_cooldown_written,
@@ -169,11 +177,18 @@ def _duration(text: str, at: Path, key: str) -> Time:
     return Time(seconds(text), key, at / key)
 
 
-def _load_source(health: Health, size: str | None, pods: int) -> str:
+def _least_load(size: str | None, way: Loading) -> int:
+    """Return the least seconds in which the engines of a replica together load the weights from local disks."""
+    if way is Loading.STREAMED:
+        return 0
+    return lifecycle.fastest_load_seconds(size)
+
+
+def _load_source(health: Health, size: str | None, pods: int, way: Loading) -> str:
     """Return what the time to load a model is computed from. A replica has the given number of pods."""
     if health.startup_timeout is not None:
         return "startupTimeout"
-    source = "10m and the weights at 64Mi/s"
+    source = _RATES[way]
     if size is None:
         source = "weights of unknown size"
     if pods > 1:
@@ -183,6 +198,8 @@ def _load_source(health: Health, size: str | None, pods: int) -> str:
 
 def _fetch(variant: VariantContext, size: str | None, weights: Weights) -> Time:
     source = "weights in a volume or image"
+    if loading.of(variant.spec).is_by_engine:
+        source = "the engine fetches the weights while it loads"
     if not weights.fetches:
         return Time(0, source, variant.path / "model")
     source = "weights at 32Mi/s"

@@ -4,7 +4,7 @@ from models.vocabulary import amount
 from planning.fit import memory, served
 from planning.fit.memory import Devices, Fit, Request
 from planning.fit.served import ServedModel
-from planning.ground import environment, resources
+from planning.ground import environment, resources, stages
 from planning.ground.cluster_facts import Unknown
 from planning.variant.context import RoleContext
 
@@ -14,8 +14,10 @@ _CPU_SPACE = "VLLM_CPU_KVCACHE_SPACE"
 
 def fit(context: RoleContext) -> Fit | Unknown:
     """Return the memory that a role needs on each device, or why that memory is unknown."""
-    if context.is_custom:
-        return Unknown("the memory of a custom engine is unknown")
+    if not context.kind.vllm_tables:
+        return Unknown(f"the memory of {context.kind.title} is unknown")
+    if context.stage is stages.ENCODE:
+        return Unknown("the memory of encoders is unknown: encode pods load a part of the model")
     devices = _devices(context)
     request = devices if isinstance(devices, Unknown) else _request(context, devices)
     if isinstance(request, Unknown):
@@ -41,7 +43,8 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
             block=cache.block_size,
             space=None if has_devices else _cpu_space(context),
             version=context.engine_version,
-            has_connector=cache.transfer is not None or context.variant.spec.kv_cache.cpu_offload is not None,
+            has_connector=cache.transfer is not None or bool(context.cache.tiers),
+            is_hybrid=context.cache.is_hybrid,
         )
     )
 
@@ -65,14 +68,14 @@ def workers(context: RoleContext) -> int:
 
 def host_memory(context: RoleContext) -> int:
     """Return the bytes of a pod's memory that are reserved for /dev/shm and for the offloaded KV cache."""
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     role = context.role
     shared = resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod)
     return int(amount(shared) + amount(offload or "0"))
 
 
 def _cpu_memory(context: RoleContext) -> int:
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     _, limits = resources.engine(context.role.resources, context.layout.devices_per_pod, offload)
     return int(amount(limits["memory"])) - host_memory(context)
 

@@ -7,6 +7,8 @@ from itertools import combinations
 from models import flags
 from models.paths import Path
 from models.problems import Problem
+from planning.ground import stages
+from planning.releases import encoder_caches, tier_facts
 from planning.serving import engine_arguments
 from planning.serving.context import EngineContext
 from planning.variant.context import RoleContext
@@ -53,6 +55,12 @@ def _listeners(engine: EngineContext) -> Iterator[_Listener]:
         yield _Listener("the health check of all copies of the model", at, port, port, is_explicit=False)
     yield from _events(engine)
     yield from _transfer(context)
+    yield from _encoder_outputs(context)
+    yield from _tiers(context)
+    for name in sorted(context.role.pod.containers):
+        for index, port in enumerate(context.role.pod.containers[name].ports):
+            at = Path(*context.path, "pod", "containers", name, "ports", index)
+            yield _Listener(f"container {name}", at, port, port, is_explicit=True)
 
 
 def _events(engine: EngineContext) -> Iterator[_Listener]:
@@ -70,16 +78,52 @@ def _events(engine: EngineContext) -> Iterator[_Listener]:
     yield _Listener("the events of the KV cache", at, port, port + context.layout.data - 1, is_explicit)
 
 
+def _encoder_outputs(context: RoleContext) -> Iterator[_Listener]:
+    """Yield the listener at which other pods ask encode pods for outputs of encoders."""
+    cache = context.encoder_cache
+    if cache is None or context.stage is not stages.ENCODE:
+        return
+    channel = encoder_caches.connector(cache.connector).port
+    text = context.role.engine.env.get(channel.variable, "")
+    is_explicit = isinstance(text, str) and text.isdecimal()
+    port = int(str(text)) if is_explicit else channel.number
+    at = context.path / "encoderCache" / "connector"
+    if is_explicit:
+        at = context.path / "engine" / "env" / channel.variable
+    yield _Listener("the transfer of outputs of encoders", at, port, port, is_explicit)
+
+
+def _tiers(context: RoleContext) -> Iterator[_Listener]:
+    """Yield the listeners at which other pods ask for blocks of a tier. Each rank adds its number to the port."""
+    for index, tier in enumerate(context.variant.spec.kv_cache.tiers):
+        port = tier_facts.of_type(tier.type).port
+        if port is None or tier not in context.cache.tiers:
+            continue
+        at = Path(*context.variant.path, "kvCache", "tiers", index)
+        yield _side_channel(context, port.variable, port.number, "the tier of other pods", at)
+
+
+def _side_channel(context: RoleContext, variable: str, default: int, noun: str, at: Path) -> _Listener:
+    """Return a listener of each rank whose port a variable sets. `at` is the path of the key that asks for it."""
+    text = context.role.engine.env.get(variable, "")
+    is_explicit = isinstance(text, str) and text.isdecimal()
+    port = int(str(text)) if is_explicit else default
+    if is_explicit:
+        at = context.path / "engine" / "env" / variable
+    return _Listener(noun, at, port, port + context.layout.data - 1, is_explicit)
+
+
 def _transfer(context: RoleContext) -> Iterator[_Listener]:
     """Yield the listener for the handshake before a transfer of the KV cache. Each rank adds its number to the port."""
     spec = context.variant.spec
-    handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
-    if spec.prefill is None or handshake is None or context.is_custom:
+    modes = context.kind.disaggregation
+    if spec.prefill is not None and modes is not None and context.stage is stages.PREFILL:
+        at = context.path / "engine" / "type"
+        port = modes.bootstrap_port
+        yield _Listener("the transfer of the KV cache", at, port, port, is_explicit=False)
+    handshake = context.variant.release.engine.handshake_ports.get(context.variant.kv_cache.connector or "")
+    transfers = spec.prefill is not None and context.stage.exchanges_kv_cache
+    if not transfers or handshake is None or not context.kind.vllm_tables:
         return
-    text = context.role.engine.env.get(handshake.variable, "")
-    is_explicit = isinstance(text, str) and text.isdecimal()
-    port = int(str(text)) if is_explicit else handshake.number
     at = context.variant.path / "kvCache" / "connector"
-    if is_explicit:
-        at = context.path / "engine" / "env" / handshake.variable
-    yield _Listener("the transfer of the KV cache", at, port, port + context.layout.data - 1, is_explicit)
+    yield _side_channel(context, handshake.variable, handshake.number, "the transfer of the KV cache", at)

@@ -1,4 +1,4 @@
-"""Validation of `parallelism.loadBalancing: external`: every copy of the model in a pod is an endpoint of the pool."""
+"""Validation of `parallelism.loadBalancing`: which pods and copies of the model are endpoints of the pool."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,9 +6,10 @@ from models import flags
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.fit import served
-from planning.ground import gateways
+from planning.ground import gateways, stages
 from planning.ground.cluster_facts import Unknown
 from planning.ground.ports import MAX_TARGET_PORTS
+from planning.hardware.devices import Layout
 from planning.releases import engine_versions
 from planning.variant.context import RoleContext, VariantContext
 
@@ -22,22 +23,46 @@ pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:
-    """Check a role with `loadBalancing: external`. Other roles and custom engines have no problems here."""
-    if context.role.parallelism.load_balancing == "internal" or context.is_custom:
+    """Check a role with `loadBalancing: external` or `hybrid`. Others, and engines other than vLLM, have none."""
+    load_balancing = context.role.parallelism.load_balancing
+    if load_balancing == "internal" or not context.kind.vllm_tables:
         return
     layout = context.layout
     parallelism = context.path / "parallelism"
     at = parallelism / "loadBalancing"
-    if layout.data_local == 1:
+    if layout.pods_per_replica > 1 and not layout.every_pod_serves:
+        what = f"works only with whole copies of the model in a pod, and a copy spans {layout.pods_per_replica} pods"
+        yield Problem(at, what, "remove it, or set pipeline: 1", (parallelism,))
+    elif load_balancing == "hybrid":
+        yield from _hybrid(layout, parallelism)
+    elif layout.data_local == 1 and not layout.every_pod_serves:
         what = "has no effect with one copy in a pod (external)"
         yield Problem(at, what, "set data: 2 or more, or remove it", (parallelism,), explicit_only=True)
-        return
+    if layout.ports > 1:
+        yield from _external(context, parallelism)
+
+
+def _hybrid(layout: Layout, parallelism: Path) -> Iterator[Problem]:
+    """Reject `hybrid` where it is another word for `internal` or `external`."""
+    at = parallelism / "loadBalancing"
+    if not layout.every_pod_serves:
+        what = "has no effect with all copies of a replica in one pod (hybrid)"
+        yield Problem(at, what, "set dataLocal, or remove it", (parallelism,), explicit_only=True)
+    elif layout.data_local == 1:
+        what = "has no effect with one copy in a pod (hybrid)"
+        yield Problem(at, what, "set dataLocal: 2 or more, or use external", (parallelism,), explicit_only=True)
+
+
+def _external(context: RoleContext, parallelism: Path) -> Iterator[Problem]:
+    """Check a role whose pods have a port for each copy of the model."""
+    layout = context.layout
+    at = parallelism / "loadBalancing"
     if layout.ports > MAX_TARGET_PORTS:
         what = f"gives a pod {layout.ports} ports, and a pool takes at most {MAX_TARGET_PORTS}"
-        yield Problem(at, what, f"use data: {MAX_TARGET_PORTS} and more replicas, or remove it", (parallelism,))
-    if layout.pods_per_replica > 1:
-        what = f"sends requests only to the first pod of a replica ({layout.pods_per_replica} pods)"
-        yield Problem(at, what, "remove it, or keep a replica in one pod", (parallelism,))
+        remedy = f"use data: {MAX_TARGET_PORTS} and more replicas, or remove it"
+        if layout.every_pod_serves:
+            remedy = f"use dataLocal: {MAX_TARGET_PORTS} or less, or hybrid"
+        yield Problem(at, what, remedy, (parallelism,))
     if not layout.devices_per_pod:
         what = f"gives each copy devices of its own, and {context.role.accelerator} has none"
         yield Problem(at, what, "remove it", (context.path / "accelerator",))
@@ -57,18 +82,17 @@ def _flags(context: RoleContext) -> Iterator[Problem]:
 
 def _health(context: RoleContext) -> Iterator[Problem]:
     """Reject paths of probes at which vLLM's supervisor process does not answer."""
-    health = context.role.health
-    for key, path in (("path", health.path), ("livenessPath", health.liveness_path)):
-        if path is not None and path not in _HEALTH_PATHS:
+    for at, path in context.role.health.written_paths.items():
+        if path not in _HEALTH_PATHS:
             what = f"does not report the health of all copies of the model ({path})"
-            yield Problem(context.path / "health" / key, what, f"remove it, or write {_HEALTH_PATHS[0]}")
+            yield Problem(Path(*context.path, "health", *at), what, f"remove it, or write {_HEALTH_PATHS[0]}")
 
 
 def _tls(context: RoleContext) -> Iterator[Problem]:
     """Reject `sidecar.tls.prefill` if the role's version of vLLM has no TLS while each copy has its own port."""
     sidecar = context.variant.spec.sidecar
     version = context.engine_version
-    if context.is_proxied or sidecar is None or not sidecar.tls.prefill or version is None:
+    if context.stage is not stages.PREFILL or sidecar is None or not sidecar.tls.prefill or version is None:
         return
     since = engine_versions.groups().multi_port.tls_since
     if not version.is_at_least(since):
@@ -80,11 +104,13 @@ def _tls(context: RoleContext) -> Iterator[Problem]:
 
 def judge_variant(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
     """Check that everybody who sends requests to a variant reaches every copy of the model in a pod."""
+    external = [role for role in roles.values() if _is_external(role)]
+    if external:
+        yield from _without_experts(variant, external, external[0].path / "parallelism" / "loadBalancing")
     several = [role for role in roles.values() if role.layout.ports > 1]
     if not several:
         return
     at = several[0].path / "parallelism" / "loadBalancing"
-    yield from _without_experts(variant, several, at)
     yield from _warnings(variant, at)
     if not variant.has_picker:
         what = "uses only the first copy of the model in a pod: without an endpoint picker, all requests go to one port"
@@ -96,11 +122,19 @@ def judge_variant(variant: VariantContext, roles: Mapping[str, RoleContext]) -> 
         what = "uses only the first copy of the model in a pod: the interceptor uses the Service, which has one port"
         remedy = f"remove it, or set {variant.path}.interceptor.enabled: false"
         yield Problem(at, what, remedy, (Path("interceptor"), variant.path / "interceptor"))
-    if variant.spec.prefill is not None and variant.spec.kv_cache.connector == _SHARED_BOOTSTRAP:
+    if variant.spec.prefill is not None and variant.kv_cache.connector == _SHARED_BOOTSTRAP:
         what = f"ignores the copy of the model that the picker chooses ({_SHARED_BOOTSTRAP})"
         yield Problem(variant.path / "kvCache" / "connector", what, "use nixlv2", (at,))
     if len({role.layout.ports for role in roles.values()}) > 1:
         yield from _different_ports(variant, at)
+
+
+def _is_external(role: RoleContext) -> bool:
+    """Tell whether each copy of the model is an endpoint of its own, so that vLLM balances no load."""
+    layout = role.layout
+    if layout.ports > 1:
+        return True
+    return layout.every_pod_serves and layout.data_local == 1
 
 
 def _gateway(variant: VariantContext, at: Path) -> Iterator[Problem]:
@@ -133,15 +167,15 @@ def _different_ports(variant: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(variant.path / "endpointPicker" / "failureMode", what, remedy, (at, prefill))
 
 
-def _without_experts(variant: VariantContext, several: Sequence[RoleContext], at: Path) -> Iterator[Problem]:
+def _without_experts(variant: VariantContext, external: Sequence[RoleContext], at: Path) -> Iterator[Problem]:
     """Reject a model without experts, and warn of a model that may have none.
 
-    `several` are the roles with several copies. Source: vllm 0.22.0 to 0.32.0, vllm/engine/arg_utils.py, which says
-    "Non-MoE models do not support external data parallel mode".
+    `external` are the roles whose copies are endpoints of their own. Source: vllm 0.22.0 to 0.32.0,
+    vllm/engine/arg_utils.py, which says "Non-MoE models do not support external data parallel mode".
     """
     source = served.source_of(variant.spec.model)
     if isinstance(source, Unknown):
-        if not all(role.layout.expert for role in several):
+        if not all(role.layout.expert for role in external):
             what = "works only for models that are a mixture of experts"
             remedy = "set parallelism.expert for such a model; for any other, use replicas instead of copies"
             yield warning(at, what, remedy)
@@ -152,6 +186,7 @@ def _without_experts(variant: VariantContext, several: Sequence[RoleContext], at
 
 def _warnings(variant: VariantContext, at: Path) -> Iterator[Problem]:
     """Warn of a missing route: requests then reach only the first copy of the model in each pod."""
-    if variant.gateway is None or not variant.service.route.enabled:
+    is_routed = variant.gateway is not None and variant.service.route.enabled
+    if not is_routed and variant.spec.endpoint_picker.proxy is None:
         what = "only a gateway with the pool's picker reaches every copy, and the service has no route"
         yield warning(at, what, "the Service reaches the first copy of each pod")

@@ -152,7 +152,7 @@ def _quantised_profile(context: RoleContext, fit: Fit) -> str | None:
     variant = context.variant
     cls = context.accelerator
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or variant.variant_name != PRIMARY or variant.spec.prefill is not None:
+    if name is None or variant.variant_name != PRIMARY or len(variant.roles) > 1:
         return None
     candidates = list[tuple[bool, int, str, str]]()
     for key, profile in _profiles(variant, name):

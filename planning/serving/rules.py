@@ -1,35 +1,48 @@
 """Verdicts on the roles of a variant: each role alone, and prefill together with decode."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 
-from models import flags, trees
-from models.base import Spec
+from models import trees
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Recreate
 from models.service import Sidecar
 from models.source import scheme
 from models.storage import Ephemeral
-from models.vocabulary import amount
+from models.vocabulary import amount, seconds
 from planning import hardware
-from planning.ground import labels, patch, resources
+from planning.ground import lifecycle, loading, patch, resources
+from planning.ground.loading import Loading
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
 from planning.releases import departures
 from planning.serving import (
+    addition_rules,
     autoscaling,
+    compile_cache_rules,
+    encode_rules,
     engine,
+    exchange_rules,
+    kind_rules,
     listeners,
     load_balancing,
+    lora_rules,
     memory_rules,
+    pod_claims,
     series_rules,
+    set_rules,
     shared_memory,
+    sidecar_rules,
+    speculation_rules,
+    tier_rules,
     version_rules,
 )
 from planning.serving.context import EngineContext
 from planning.serving.sidecar import SIDECAR_CONTAINER
+from planning.variant import kv_cache, roles
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -41,7 +54,9 @@ _KERNEL_BLOCK = 16
 def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, EngineContext]) -> Iterator[Problem]:
     """Check each role of a variant, and that the roles agree."""
     yield from _check_roles(variant)
+    yield from set_rules.judge(variant)
     yield from _check_block_size(variant)
+    yield from speculation_rules.judge_variant(variant)
     yield from autoscaling.judge(variant)
     for role in variant.roles:
         accelerator = variant.classes.get(role.spec.accelerator)
@@ -56,8 +71,11 @@ def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, 
             yield from _check_role(engines[identity])
     valid_roles = contexts.roles_of(variant)
     yield from load_balancing.judge_variant(variant, valid_roles)
-    if len(valid_roles) > 1:
-        yield from _check_cache_exchange(valid_roles[labels.DECODE], valid_roles[labels.PREFILL])
+    yield from encode_rules.judge_roles(valid_roles.values())
+    for role, other in combinations(valid_roles.values(), 2):
+        exchanges = other.stage.exchanges_kv_cache and not other.stage.is_destination
+        if role.stage.is_destination and exchanges:
+            yield from exchange_rules.judge_roles(role, other)
     yield from _check_repeated_fetches(variant, valid_roles.values())
     yield from _check_device_groups(valid_roles.values())
 
@@ -68,11 +86,22 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from engine.judge(context)
     yield from version_rules.judge(serving)
     yield from series_rules.judge(serving)
-    if context.is_custom:
-        yield from _check_custom(context)
+    if not context.kind.vllm_tables:
+        yield from kind_rules.judge(context)
+    if context.kind.is_generated and role.parallelism.pods > 1:
+        what = f"has no effect on {context.kind.title} ({role.parallelism.pods})"
+        remedy = "remove it; the number of pods follows from pipeline, data and dataLocal"
+        yield Problem(context.path / "parallelism" / "pods", what, remedy)
     yield from load_balancing.judge(context)
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
+    yield from addition_rules.judge(context)
+    yield from pod_claims.judge(context)
+    yield from lora_rules.judge(context)
+    yield from tier_rules.judge(context)
+    yield from compile_cache_rules.judge(context)
+    yield from speculation_rules.judge(context)
+    yield from _check_startup(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)
@@ -81,7 +110,10 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
         limits = Limits(context.drain, context.variant.spec.drain_timeout, devices, engine.reserved_variables(context))
-        yield from patch.problems(context.path / "patch", role.patch, limits)
+        target = patch.SERVING
+        if context.layout.every_pod_serves:
+            target = patch.SERVING_GROUP
+        yield from patch.problems(context.path / "patch", role.patch, limits, target)
         yield from _check_sidecar_arguments(context)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
@@ -100,12 +132,28 @@ def _check_sidecar_arguments(context: RoleContext) -> Iterator[Problem]:
                 yield from departures.problems(at / place, "sidecar-flag", flag, context.variant.release)
 
 
+def _check_startup(context: RoleContext) -> Iterator[Problem]:
+    """Reject a first startup probe that comes when the model must be loaded already."""
+    health = context.role.health
+    delay = health.startup.initial_delay
+    if delay is None:
+        return
+    spec = context.variant.spec
+    spans_pods = context.layout.pods_per_replica > 1
+    startup = lifecycle.loading_seconds(health, spec.model.size, spans_pods=spans_pods, loading=loading.of(spec))
+    if seconds(delay) >= startup:
+        at = context.path / "health"
+        what = f"leaves no time for a probe, because the model must be loaded within {startup}s ({delay})"
+        remedy = "lower it, or raise health.startupTimeout"
+        yield Problem(at / "startup" / "initialDelay", what, remedy, (at / "startupTimeout",))
+
+
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
     """Reject an offloaded cache that does not fit the container's memory limit, which includes it.
 
     The default limit follows from the number of devices, which may be larger than any that exists.
     """
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     written = context.role.resources
     requests, limits = resources.engine(written, context.layout.devices_per_pod, offload)
     defaults = {
@@ -119,7 +167,7 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
     limit = _memory_limit(context)
     if amount(offload) >= amount(limit):
         what = f"leaves the engine no memory ({offload}; {_LIMIT} is {limit})"
-        at = context.variant.path / "kvCache" / "cpuOffload"
+        at = tier_rules.place(context.variant)
         yield Problem(at, what, f"lower it, or raise {_LIMIT}", (context.path / "resources",))
 
 
@@ -141,7 +189,7 @@ def _check_engine_label(context: RoleContext) -> Iterator[Problem]:
     """Warn of pods whose metrics a picker reads by the names of vLLM, although their engine is another one."""
     label = context.variant.release.picker.engine_label
     has_picker = context.variant.spec.endpoint_picker.enabled
-    if label is None or not has_picker or not context.is_custom or label in context.role.pod.labels:
+    if label is None or not has_picker or context.kind.is_generated or label in context.role.pod.labels:
         return
     what = "serves metrics that the picker reads by the names of vLLM, because its pods do not say their engine"
     remedy = f"add {label} to pod.labels, such as sglang or trtllm-serve; or vllm if the engine has vLLM's names"
@@ -150,7 +198,7 @@ def _check_engine_label(context: RoleContext) -> Iterator[Problem]:
 
 def _memory_limit(context: RoleContext) -> str:
     """Return the memory limit of the engine's container."""
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     _, limits = resources.engine(context.role.resources, context.layout.devices_per_pod, offload)
     return limits["memory"]
 
@@ -161,10 +209,14 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     Most kernels take multiples of 16, and the kernel of AITER for latent attention takes 1 (vLLM 0.21,
     `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
     """
-    size = variant.spec.kv_cache.block_size
-    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or variant.is_custom:
-        return
+    cache = variant.spec.kv_cache
     at = variant.path / "kvCache" / "blockSize"
+    if cache.block_size == "engine" and variant.kv_cache.events is not None:
+        what = "is left to the engine, but those who read the events of its cache need the number (engine)"
+        yield Problem(at, what, f"write the number, such as {kv_cache.BLOCK_SIZE}, or turn the events off")
+    size = cache.tokens_per_block
+    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or not variant.kind.vllm_tables:
+        return
     next_size = -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
     what = f"is a block size that no kernel of the engine supports ({size})"
     yield Problem(at, what, f"write a multiple of {_KERNEL_BLOCK}, such as {next_size}")
@@ -173,44 +225,13 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
 def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
     """Check a role whose replicas span pods."""
     at = context.path / "parallelism"
-    if context.is_custom:
-        yield Problem(at, "spans several pods, but a custom engine gets no flags for that", "keep a replica in one pod")
+    if context.kind.group is None:
+        what = f"spans several pods, but {context.kind.title} gets no flags for that"
+        yield Problem(at, what, "keep a replica in one pod")
     if isinstance(context.role.rollout, Recreate):
         what = "does not work for replicas of several pods (Recreate)"
         remedy = "use type: RollingUpdate; the pods of a replica are always replaced together"
         yield Problem(context.path / "rollout" / "type", what, remedy)
-
-
-def _check_custom(context: RoleContext) -> Iterator[Problem]:
-    """Reject settings that reach an engine only by generated flags, which a custom engine does not get."""
-    spec = context.variant.spec
-    top = context.variant.path
-    role = context.role
-    path = context.path
-    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
-    fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
-    if context.name == labels.DECODE:
-        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
-        without_effect = set(type(spec.kv_cache).model_fields)
-        if context.variant.kv_cache.has_reader:
-            without_effect.remove("block_size")
-        fields += _explicit_fields(top / "kvCache", spec.kv_cache, *without_effect)
-    remedy = "write the engine's own flag in engine.args"
-    for at in fields:
-        yield Problem(at, "has no effect on a custom engine", f"remove it, and {remedy}", explicit_only=True)
-    for at in _explicit_fields(
-        path / "parallelism", role.parallelism, "pipeline", "data", "data_local", "load_balancing"
-    ):
-        devices = "remove it, set parallelism.tensor to the number of devices"
-        yield Problem(at, "does not reach a custom engine", f"{devices}, and {remedy}", explicit_only=True)
-
-
-def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
-    """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
-    for name in sorted(spec.explicit_fields.intersection(names)):
-        field = type(spec).model_fields[name]
-        if getattr(spec, name) != field.default:
-            yield at / (field.alias or name)
 
 
 def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: AcceleratorClass) -> Iterator[Problem]:
@@ -220,13 +241,13 @@ def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: Acceler
     if is_in_image and engine_spec.image is not None:
         what = "is a second image: the image that holds the weights runs the engine, too"
         yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
-    elif role.is_custom and not is_in_image and engine_spec.image is None:
-        yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
+    elif not role.kind.vllm_tables and not is_in_image and engine_spec.image is None:
+        yield Problem(at, f"is missing, and {role.kind.title} has no default image", "add the engine's image")
     elif variant.images[role.name] is None:
         what = f"is missing, and {variant.release.name} has no image for {accelerator.vendor}"
         yield Problem(at, what, "add the engine's image", depends_on=(role.path / "accelerator",))
-    if is_in_image and engine_spec.type == "vllm":
-        what = "vllm cannot know the place of the weights in an image (source image://)"
+    if is_in_image and role.kind.is_generated:
+        what = f"{role.kind.name} cannot know the place of the weights in an image (source image://)"
         yield Problem(role.path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
 
 
@@ -234,65 +255,31 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
     spec = variant.spec
     path = variant.path
+    yield from sidecar_rules.judge(variant)
+    if not roles.further(spec) and spec.sidecar is not None:
+        yield from sidecar_rules.judge_lone(variant, spec.sidecar)
+    yield from encode_rules.judge_variant(variant)
+    if spec.encode is not None and spec.prefill is None:
+        yield from _check_sidecar(variant, spec.sidecar or Sidecar())
     if spec.prefill is None:
-        if spec.sidecar is not None:
-            what = "has nothing to route to (no prefill)"
-            yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
+        yield from exchange_rules.judge_connector(variant)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.release.name}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if any(role.is_custom for role in variant.roles):
-        remedy = "remove it, or remove engine.type: custom"
-        if scheme(spec.model.source) == "image":
-            remedy = "remove it, or take the weights from another source"
-        yield Problem(path / "prefill", "needs vllm in both roles, but a role has a custom engine", remedy)
+    yield from exchange_rules.judge(variant)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
         yield Problem(path / "prefill" / "engine" / "port", what, "remove it")
-    yield from _check_disaggregation(variant, spec.sidecar or Sidecar())
+    yield from _check_sidecar(variant, spec.sidecar or Sidecar())
 
 
-def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
-    """Reject roles that cannot read each other's KV cache; their engines would fail only at the first request."""
-    decode_flags = _cache_flags(decode)
-    prefill_flags = _cache_flags(prefill)
-    for name in sorted(decode_flags.keys() | prefill_flags.keys()):
-        if decode_flags.get(name) != prefill_flags.get(name):
-            what = f"differs from the service's in {name}, and the roles exchange their cache"
-            yield Problem(prefill.path / "engine" / "args", what, "write it in the service's engine.args alone")
-    vendor = decode.accelerator.vendor
-    if prefill.accelerator.vendor != vendor:
-        names = f"{prefill.role.accelerator}, {decode.role.accelerator}"
-        what = f"is of another vendor than the service's accelerator ({names}), and the roles exchange their cache"
-        depends_on = (decode.path / "accelerator",)
-        yield Problem(prefill.path / "accelerator", what, f"use a class of {vendor}", depends_on)
-    tensor = decode.layout.tensor
-    prefill_tensor = prefill.layout.tensor
-    if max(tensor, prefill_tensor) % min(tensor, prefill_tensor):
-        what = f"does not fit the service's ({prefill_tensor}, {tensor}), and the roles exchange their cache"
-        yield Problem(prefill.path / "parallelism" / "tensor", what, f"write a divisor or a multiple of {tensor}")
-
-
-def _cache_flags(context: RoleContext) -> dict[str, str | None]:
-    """Return the flags that decide the form of the KV cache, with their values, from a role's arguments."""
-    names = context.variant.release.engine.cache_flags
-    return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in names}
-
-
-def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
+def _check_sidecar(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
+    """Check the port and the certificate of the sidecar."""
     spec = variant.spec
     path = variant.path
-    connector = spec.kv_cache.connector
-    if connector not in variant.release.engine.kv_transfer:
-        connectors = ", ".join(variant.release.engine.kv_transfer)
-        what = f"is not known to the engine of {variant.release.name} ({connector})"
-        yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
-    if spec.kv_cache.cpu_offload is not None:
-        what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"
-        yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")
     if sidecar.engine_port == spec.engine.port:
         what = f"is the service's own port ({sidecar.engine_port}), which the sidecar listens on"
         yield Problem(path / "sidecar" / "enginePort", what, "choose another, such as 8200")
@@ -308,7 +295,8 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
 def _check_repeated_fetches(variant: VariantContext, roles: Iterable[RoleContext]) -> Iterator[Problem]:
     """Warn of a replica whose pods all fetch the same weights."""
     spec = variant.spec
-    if not isinstance(spec.storage, Ephemeral) or claims.is_used_in_place(spec.model.source):
+    is_fetched = isinstance(spec.storage, Ephemeral) and not claims.is_used_in_place(spec.model.source)
+    if not is_fetched and loading.of(spec) is not Loading.FETCHED:
         return
     counts = [role.layout.pods_per_replica for role in roles if role.layout.pods_per_replica > 1]
     if counts:

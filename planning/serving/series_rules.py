@@ -11,7 +11,6 @@ from models import flags, trees
 from models.autoscaling import CustomMetric
 from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground import labels
 from planning.releases import engine_series
 from planning.releases.engine_series import EngineSetting
 from planning.serving.context import EngineContext
@@ -37,7 +36,7 @@ def judge(engine: EngineContext) -> Iterator[Problem]:
                 for path, series in _series(metric.spec, at):
                     yield from _unknown(version.number, path, series)
                     yield from _without_setting(engine, path, series)
-    if context.name == labels.DECODE:
+    if context.stage.is_destination:
         at = context.variant.path / "endpointPicker" / "config"
         for path, series in _series(context.variant.spec.endpoint_picker.config, at):
             yield from _unknown(version.number, path, series)

@@ -1,11 +1,11 @@
-"""Routing sidecar of decode pods: a pod's requests go to its sidecar, then to a prefill pod, then to the engine."""
+"""Routing sidecar of decode pods: requests go to the sidecar, then to pods of other roles, then to the engine."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.paths import Path
 from models.service import Sidecar
+from planning.ground import environment
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, container_variables
 from planning.releases import SidecarFacts, tracing
@@ -44,7 +44,7 @@ class SidecarPlan:
 
 
 def plan(role: RoleContext) -> SidecarPlan:
-    """Return the sidecar of a role. `planning/serving/rules.py` has rejected prefill if the release has no sidecar."""
+    """Return the sidecar of a role. `planning/serving/rules.py` has rejected further roles if the release has none."""
     context = role.variant
     ports = role.target_ports
     release = context.release
@@ -58,7 +58,9 @@ def plan(role: RoleContext) -> SidecarPlan:
         image=options.image or image.ref,
         arguments=tuple(_arguments(context, facts, options, len(ports))),
         env=container_variables(
-            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}, Path()
+            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables),
+            environment.values(options.env),
+            context.path / "sidecar" / "env",
         ),
         ports=ports,
         startup=SidecarProbe(interval=1, failures=60),
@@ -72,25 +74,30 @@ def plan(role: RoleContext) -> SidecarPlan:
 
 def _arguments(context: VariantContext, facts: SidecarFacts, options: Sidecar, copies: int) -> Iterator[str]:
     """Yield the arguments of the sidecar of a pod with so many copies of the model."""
+    spec = context.spec
     values = {
-        "port": context.spec.engine.port,
+        "port": spec.engine.port,
         "engine_port": options.engine_port,
         "copies": copies,
-        "connector": context.spec.kv_cache.connector,
+        "connector": context.kv_cache.connector,
         "namespace": context.names.namespace,
         "pool": context.names.pool,
         "pool_group": POOL_GROUP,
         "log_level": options.log_level,
+        "ec_connector": None if spec.encode is None else spec.encode.encoder_cache.connector,
     }
     templates = [
         *facts.flags,
         *(facts.copies if copies > 1 else ()),
+        *(facts.encode if spec.encode is not None else ()),
         *(facts.tls if options.tls.prefill else ()),
         *(facts.tracing if context.stack.observability.tracing is not None else ()),
         *(facts.log_level if options.log_level is not None else ()),
     ]
     for template in templates:
         yield template.format_map(values)
+    for name, value in sorted(options.flags.items()):
+        yield f"--{name}={value}"
 
 
 def _rules(pool: str) -> tuple[dict[str, Any], ...]:

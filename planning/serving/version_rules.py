@@ -10,7 +10,6 @@ from models import flags
 from models.flags import Flag
 from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground import labels
 from planning.ground.names import PRIMARY
 from planning.releases import engine_versions
 from planning.releases.engine_versions import EngineVersion
@@ -23,8 +22,9 @@ _FURTHER_FIELDS = {
     "--enable-lora": "model.lora",
     "--kv-events-config": "kvCache.events",
     "--kv-transfer-config": "kvCache.connector",
+    "--speculative-config": "model.speculative",
 }
-"""Fields that decide generated flags, in addition to the fields in `engine_arguments.FIELD_OF`."""
+"""Fields that decide generated flags, in addition to those that the kind of engine has."""
 _ROLE_FIELDS = frozenset({"engine", "parallelism"})
 _STACK_FIELDS = frozenset({"observability"})
 _CONNECTOR = "--kv-transfer-config.kv_connector"
@@ -32,7 +32,7 @@ _ENGINE_PREFIX = "VLLM_"
 
 
 def judge(engine: EngineContext) -> Iterator[Problem]:
-    """Reject flags that the engine's version, or a replica of several pods, does not support.
+    """Reject flags that the engine's version does not support.
 
     Also reject a probe path that needs a key, and warn of an unknown version and of unknown variables.
     """
@@ -42,12 +42,11 @@ def judge(engine: EngineContext) -> Iterator[Problem]:
     yield from _unknown_generated_flags(engine, context.engine_version)
     if context.engine_version.is_known:
         yield from _unknown_flags(context, context.engine_version)
-    if context.layout.pods_per_replica > 1:
-        yield from _single_pod_flags(context)
-    path = context.role.health.path
-    if path is not None and api_server.is_guarded(path) and api_server.requires_key(context.role):
-        what = f"answers 401 to probes, because the engine requires an API key ({path})"
-        yield Problem(context.path / "health" / "path", what, "remove it, or write /health")
+    if api_server.requires_key(context.role):
+        for at, path in context.role.health.written_paths.items():
+            if api_server.is_guarded(path):
+                what = f"answers 401 to probes, because the engine requires an API key ({path})"
+                yield Problem(Path(*context.path, "health", *at), what, "remove it, or write /health")
     yield from _warnings(context, context.engine_version)
 
 
@@ -69,7 +68,7 @@ def _unknown_generated_flags(engine: EngineContext, version: EngineVersion) -> I
 
 def _field(context: RoleContext, flag: Flag) -> Path:
     """Return the path of the field that decides a generated flag."""
-    verb, _, field = engine_arguments.FIELD_OF.get(flag.switch, "").partition(" ")
+    verb, _, field = context.kind.decided.get(flag.switch, "").partition(" ")
     if verb != "set":
         field = "parallelism"
     keys = _FURTHER_FIELDS.get(flag.switch, field).split(".")
@@ -83,7 +82,7 @@ def _field(context: RoleContext, flag: Flag) -> Path:
 def _unknown_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
     """Reject the user's flags that the engine does not know. Messages contain no values of flags."""
     for flag in flags.parse(context.role.engine.args):
-        if not flag.name or flag.switch in engine_arguments.FIELD_OF or version.knows_flag(flag.name):
+        if not flag.name or flag.switch in context.kind.decided or version.knows_flag(flag.name):
             continue
         name = flag.name.partition(".")[0]
         at = context.path / "engine" / "args" / flag.index
@@ -101,15 +100,6 @@ def _remedy(name: str, known: Collection[str] = ()) -> str:
     return "remove it"
 
 
-def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags with which only the first pod of a replica would get requests."""
-    for flag in flags.parse(context.role.engine.args):
-        if flag.name in engine_versions.groups().single_pod.flags:
-            what = f"sends requests only to the first pod of a replica ({flag.name})"
-            remedy = "remove it, or keep a replica in one pod"
-            yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
-
-
 def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
     """Warn of an engine of unknown version, and of variables that the engine does not know.
 
@@ -117,7 +107,7 @@ def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]
     """
     spec = context.role.engine
     inherited = context.variant.service.engine
-    is_heir = (context.variant.variant_name, context.name) != (PRIMARY, labels.DECODE)
+    is_heir = context.variant.variant_name != PRIMARY or context.name != context.variant.destinations[0].name
     if not version.is_known and not (is_heir and spec.image == inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
         remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"

@@ -8,20 +8,24 @@ from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
 from planning.fit.memory import Fit
-from planning.ground import labels, lifecycle
+from planning.ground import labels, lifecycle, loading
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
+from planning.ground.loading import Loading
+from planning.ground.stages import RequestStage
 from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
-from planning.serving import autoscaling, cold_start, engine, shared_memory, sidecar
+from planning.serving import additions, autoscaling, cold_start, engine, pod_claims, shared_memory, sidecar
+from planning.serving.additions import PodAdditions
 from planning.serving.autoscaling import Autoscaler
 from planning.serving.cold_start import ColdStart, RequestTimes
 from planning.serving.context import EngineContext
 from planning.serving.engine import EnginePlan
+from planning.serving.pod_claims import PodClaims
 from planning.serving.sidecar import SidecarPlan
 from planning.variant.context import RoleContext, max_replicas
 from planning.weights import sources
@@ -62,6 +66,10 @@ class Workload:
     """The workload object of one role, and its pods."""
 
     role: str
+    stage: RequestStage
+    """Stage of a request that the pods process."""
+    set_name: str
+    """Name of the set of pods; empty if all pods of the stage are one set."""
     name: str
     path: Path
     """Place of the role in the configuration."""
@@ -82,6 +90,11 @@ class Workload:
     sidecar: SidecarPlan | None
     placement: Placement
     pod_settings: PodSettings
+    additions: PodAdditions
+    """Further volumes, containers and privileges of the pods."""
+    claims: PodClaims
+    loading: Loading
+    """Way in which the engine gets its weights."""
     shared_memory: str
     """Size of /dev/shm."""
     drain: Drain
@@ -96,12 +109,9 @@ class Workload:
     patch: Mapping[str, Any]
 
     @property
-    def device_claim(self) -> ResourceClaim | None:
-        """Return the device claim of the pods; None if the pods have no devices, or request a resource."""
-        allocation = self.accelerator.allocation
-        if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod:
-            return allocation
-        return None
+    def claims_devices(self) -> bool:
+        """Tell whether the pods claim the devices of their accelerator class."""
+        return isinstance(self.accelerator.allocation, ResourceClaim) and bool(self.layout.devices_per_pod)
 
     @property
     def engine_port_names(self) -> tuple[str, ...]:
@@ -132,16 +142,19 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     context = serving.role
     variant = context.variant
     role = context.role
-    model_size = variant.spec.model.size
-    deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
+    deadline = _deadline(context)
     autoscaler = autoscaling.plan(context)
     weights = _weights(context, location)
+    engine_plan = engine.plan(serving)
+    added = additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload)
     sidecar_plan = account = None
     if context.is_proxied:
         sidecar_plan = sidecar.plan(context)
-        account = context.workload
+        account = variant.names.decode
     return Workload(
         role=context.name,
+        stage=context.stage,
+        set_name=context.place.set_name,
         name=context.workload,
         path=context.path,
         replicas=_replicas(role),
@@ -150,22 +163,32 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         accelerator=context.accelerator,
         layout=context.layout,
         fit=serving.fit,
-        engine=engine.plan(serving),
+        engine=engine_plan,
         exposures=serving.exposure.ids,
         target_ports=context.target_ports,
         weights=weights,
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
-        pod_settings=_pod_settings(role, account),
+        pod_settings=_pod_settings(context, account),
+        additions=added,
+        claims=pod_claims.plan(context),
+        loading=loading.of(variant.spec),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
         cold_start=cold_start.plan(context, weights, requests),
         rollout=role.rollout,
         disruptions=_disruptions(role),
         progress_deadline=deadline,
-        wait=_wait(context, deadline),
+        wait=_wait(context, deadline, added),
         patch=role.patch,
     )
+
+
+def _deadline(context: RoleContext) -> int:
+    """Return the seconds in which a pod must fetch and load its model."""
+    spec = context.variant.spec
+    size = spec.model.size
+    return lifecycle.fetch_seconds(size) + lifecycle.startup_seconds(context.role.health, size, loading.of(spec))
 
 
 def _replicas(role: Role) -> int | None:
@@ -183,11 +206,15 @@ def _disruptions(role: Role) -> int | None:
     return budget.max_unavailable
 
 
-def _wait(context: RoleContext, deadline: int) -> Wait:
+def _wait(context: RoleContext, deadline: int, added: PodAdditions) -> Wait:
+    """Return the wait for a workload.
+
+    If the pods have files, the wait lasts until no former pods are left, because the run then deletes their files.
+    """
     seconds = lifecycle.wait_seconds(context.role.rollout, max_replicas(context.role), deadline, context.drain)
     if context.layout.pods_per_replica > 1:
         return Wait(seconds, conditions=_GROUPS_READY)
-    if context.variant.stack.upgrades is not None:
+    if context.variant.stack.upgrades is not None or added.files is not None:
         return Wait(seconds, conditions=ROLLED_OUT)
     return Wait(seconds)
 
@@ -202,25 +229,33 @@ def _weights(context: RoleContext, location: Location) -> Weights:
         variant.release,
         identity=context.role.pod.service_account_name is not None,
         retries=context.layout.pods_per_replica > 1,
-        fetches_all=context.is_custom,
+        fetches_all=not context.kind.vllm_tables,
     )
     return sources.plan(source, location)
 
 
-def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:
+def _pod_settings(context: RoleContext, workload_account: str | None) -> PodSettings:
     """Return the settings of a role's pods.
 
-    `workload_account` is the service account that the stack creates if `role` names none; None if the pods need none.
+    `workload_account` is the service account that the stack creates if the role names none; None if the pods need none.
     """
-    pod = role.pod
+    pod = context.role.pod
     account = pod.service_account_name or workload_account
     return PodSettings(
         service_account=account,
         makes_account=account is not None and account == workload_account,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
-        labels=pod.labels,
+        labels={**_engine_label(context), **context.place.labels},
         annotations=pod.annotations,
         run_as_user=pod.run_as_user,
         fs_group=pod.fs_group,
         supplemental_groups=pod.supplemental_groups,
     )
+
+
+def _engine_label(context: RoleContext) -> dict[str, str]:
+    """Return the label by which the picker chooses the names of metrics; empty if it needs none, or knows none."""
+    label = context.variant.release.picker.engine_label
+    if label is None or context.kind.label is None:
+        return {}
+    return {label: context.kind.label}

@@ -20,8 +20,18 @@ def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
     If an engine has several HTTP servers, each server closes its connections immediately after SIGTERM. A single server
     manages the engine's processes itself, and waits until these processes have ended (vllm 0.21.0 and 0.33.0,
     `MPClient.shutdown` in vllm/v1/engine/core_client.py).
+
+    If every pod of a replica gets requests, no engine may end while another one has requests: the engines compute each
+    step together (vllm 0.33.0, `DPEngineCoreProc` in vllm/v1/engine/core.py).
     """
-    return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and _count(role, layout) == "1"
+    if layout.every_pod_serves:
+        return False
+    return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and has_one_server(role, layout)
+
+
+def has_one_server(role: Role, layout: Layout) -> bool:
+    """Tell whether an engine has one HTTP server."""
+    return _count(role, layout) == "1"
 
 
 def _count(role: Role, layout: Layout) -> str | None:

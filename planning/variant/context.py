@@ -10,22 +10,36 @@ from models.paths import Path
 from models.problems import Problem
 from models.role import Role
 from models.routing import Gateway
-from models.service import Service, Sidecar, Variant
+from models.service import EncoderCache, Service, Sidecar, Variant
 from models.stack import Stack
 from planning import hardware
-from planning.ground import labels, lifecycle
+from planning.ground import lifecycle, stages
 from planning.ground.environment import EnvValue
 from planning.ground.lifecycle import Drain
 from planning.ground.mounts import ENGINE_HOME
 from planning.ground.names import CANARY, PRIMARY, Names, names
+from planning.ground.stages import RequestStage
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout, Spread
 from planning.releases import Release, channel
+from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
-from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
+from planning.variant import (
+    api_server,
+    cache_tiers,
+    canary,
+    compile_cache,
+    engine_environment,
+    generation,
+    images,
+    kv_cache,
+    roles,
+)
+from planning.variant.cache_tiers import CacheTiers
 from planning.variant.canary import Share
 from planning.variant.kv_cache import KvCacheSettings
+from planning.variant.roles import RoleSpecAt
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,19 +58,7 @@ class RoleId:
 
     variant: VariantId
     name: str
-    """`labels.DECODE` or `labels.PREFILL`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoleSpecAt:
-    """Spec of a role, with its name and its place in the configuration."""
-
-    name: str
-    """`labels.DECODE` or `labels.PREFILL`."""
-    path: Path
-    spec: Role
-    is_custom: bool
-    """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
+    """Name of the role (`planning.variant.roles`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class ConfiguredVariant:
     service: Service
     """The service that the variant belongs to."""
     roles: tuple[RoleSpecAt, ...]
-    """The decode role and, if there is one, the prefill role."""
+    """The decode role or its sets, then the roles of the stages that have pods of their own."""
 
     @property
     def id(self) -> VariantId:
@@ -82,9 +84,19 @@ class ConfiguredVariant:
         return VariantId(self.key, self.variant_name)
 
     @property
-    def is_custom(self) -> bool:
-        """Tell whether the decode role has a custom engine."""
-        return self.roles[0].is_custom
+    def kind(self) -> EngineKind:
+        """Return the kind of engine of the decode role. All of its sets have the same."""
+        return self.roles[0].kind
+
+    @property
+    def is_divided(self) -> bool:
+        """Tell whether the decode role is divided into sets."""
+        return bool(roles.sets(self.spec, stages.DECODE))
+
+    @property
+    def destinations(self) -> tuple[RoleSpecAt, ...]:
+        """Return the roles that get the requests of clients: the decode role, or its sets."""
+        return tuple(role for role in self.roles if role.stage.is_destination)
 
     @property
     def namespace(self) -> str:
@@ -139,6 +151,12 @@ class VariantContext(ConfiguredVariant):
         return self.metered_as
 
     @property
+    def has_lone_sidecar(self) -> bool:
+        """Tell whether a sidecar works in pods without further roles, which is up to its protocol."""
+        facts = self.release.sidecar
+        return self.spec.sidecar is not None and facts is not None and self.kv_cache.connector in facts.lone_connectors
+
+    @property
     def owner(self) -> str:
         """Return the owner of the variant's objects."""
         return owner(self.key, self.variant_name)
@@ -166,34 +184,73 @@ class RoleContext:
 
     variant: VariantContext
     """Context of the variant that the role belongs to."""
-    name: str
-    """`labels.DECODE` or `labels.PREFILL`."""
-    path: Path
-    """Path of the role in the configuration."""
-    role: Role
-    """Spec of the role."""
+    place: RoleSpecAt
+    """Stage and set of the pods, and the role's place in the configuration."""
     accelerator: AcceleratorClass
     layout: Layout
-    is_custom: bool
-    """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
     image: str | None
     """Image of the engine; None if the channel has no image for the accelerator."""
     engine_version: EngineVersion | None
-    """Version of vLLM; None for a custom engine, or if the channel has no image for the accelerator."""
+    """Version of vLLM; None for another engine, or if the channel has no image for the accelerator."""
     drain: Drain
     environment: Mapping[str, EnvValue]
     """Generated environment variables of the engine, except those for tracing."""
+    cache: CacheTiers
+    """Tiers that hold cache blocks outside the memory of the devices, and the settings of the engine for them."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the role, which no other role of the variant has."""
+        return self.place.name
+
+    @property
+    def stage(self) -> RequestStage:
+        """Return the stage of a request that the pods process."""
+        return self.place.stage
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the role in the configuration."""
+        return self.place.path
+
+    @property
+    def role(self) -> Role:
+        """Return the spec of the role."""
+        return self.place.spec
+
+    @property
+    def kind(self) -> EngineKind:
+        """Return the kind of the engine, by `engine.type`."""
+        return self.place.kind
+
+    @property
+    def cpu_offload(self) -> str | None:
+        """Return the host memory of a pod for cache blocks that no longer fit the devices; None if there is none."""
+        if not self.stage.exchanges_kv_cache:
+            return None
+        return self.variant.spec.kv_cache.host_memory
+
+    @property
+    def encoder_cache(self) -> EncoderCache | None:
+        """Return the transfer of the outputs of encoders; None if the pods neither send nor get such outputs.
+
+        The pods that process prompts get them.
+        """
+        spec = self.variant.spec
+        if spec.encode is None or (self.stage is stages.DECODE and spec.prefill is not None):
+            return None
+        return spec.encode.encoder_cache
 
     @property
     def workload(self) -> str:
         """Return the name of the workload object."""
-        names = self.variant.names
-        return {labels.DECODE: names.decode, labels.PREFILL: names.prefill}[self.name]
+        return self.variant.names.workload(self.name)
 
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        return self.name == labels.DECODE and self.variant.spec.prefill is not None
+        asks_other_roles = bool(roles.further(self.variant.spec)) or self.variant.has_lone_sidecar
+        return self.stage.is_destination and asks_other_roles
 
     @property
     def engine_port(self) -> int:
@@ -293,16 +350,10 @@ def configured_variants(stack: Stack) -> Iterator[ConfiguredVariant]:
 def variants_of(key: str, service: Service, stack: Stack) -> Iterator[ConfiguredVariant]:
     """Yield the primary of a service and, if the service has one, its canary."""
     at = Path("services", key)
-    yield ConfiguredVariant(key, PRIMARY, at, service, stack, service, tuple(_roles(at, service)))
+    yield ConfiguredVariant(key, PRIMARY, at, service, stack, service, tuple(roles.of(service, at)))
     if service.canary is not None:
         at /= "canary"
-        yield ConfiguredVariant(key, CANARY, at, service.canary, stack, service, tuple(_roles(at, service.canary)))
-
-
-def _roles(at: Path, spec: Variant) -> Iterator[RoleSpecAt]:
-    yield RoleSpecAt(labels.DECODE, at, spec, images.is_custom(spec, spec))
-    if spec.prefill is not None:
-        yield RoleSpecAt(labels.PREFILL, at / "prefill", spec.prefill, images.is_custom(spec, spec.prefill))
+        yield ConfiguredVariant(key, CANARY, at, service.canary, stack, service, tuple(roles.of(service.canary, at)))
 
 
 def max_replicas(role: Role) -> int:
@@ -391,23 +442,26 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
     layout = devices.layout(spread, spec.parallelism, spec.accelerator_memory, accelerator)
     image = context.images[role.name]
     version = None
-    if role.is_custom:
-        layout = replace(layout, ports=1)
+    if not role.kind.vllm_tables:
+        layout = replace(layout, ports=1, every_pod_serves=False)
     else:
         version = images.version(image, accelerator.vendor, context.release)
+    space = cache_tiers.namespace(context.spec, role, context.stack, context.release, image)
+    cache = cache_tiers.plan(context.spec, role, layout, context.kv_cache.transfer, space)
     engine_drains = api_server.drains(spec, layout, version)
     return RoleContext(
         variant=context,
-        name=role.name,
-        path=role.path,
-        role=spec,
+        place=role,
         accelerator=accelerator,
         layout=layout,
-        is_custom=role.is_custom,
         image=image,
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
-        environment=_known_variables(_environment(context, role, layout, accelerator), version),
+        environment={
+            **_known_variables({**_environment(context, role, layout, accelerator), **cache.environment}, version),
+            **engine_environment.encoder_outputs(role),
+        },
+        cache=cache,
     )
 
 
@@ -416,12 +470,13 @@ def _environment(
 ) -> dict[str, EnvValue]:
     """Return the generated variables of an engine, except those for tracing."""
     environment = dict[str, EnvValue]({"HOME": ENGINE_HOME})
-    if role.is_custom:
-        return environment
-    environment |= engine_environment.plan(context.spec, role.spec, layout, context.kv_cache)
+    if not role.kind.vllm_tables:
+        return environment | engine_environment.of_kind(role.kind, context.kv_cache)
+    environment |= engine_environment.plan(context.spec, role, layout, context.kv_cache)
     environment |= engine_environment.connection(context.spec, _provider(context))
+    environment |= compile_cache.environment(role.spec, context.images[role.name])
     if accelerator.vendor == "cpu":
-        environment |= engine_environment.cpu_memory(context.spec, role.spec, layout)
+        environment |= engine_environment.cpu_memory(context.spec, role, layout)
     return environment
 
 

@@ -18,15 +18,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from models import flags
+from models.paths import Path
 from models.role import Role
 from models.service import Variant
 from models.stack import Stack
 from models.storage import Dedicated, Existing, Shared, Storage
-from planning.ground import environment, labels
-from planning.releases import Release
-from planning.variant import images
+from planning.ground import environment
+from planning.releases import Release, engine_kinds
+from planning.variant import images, roles
 
 _DIGITS = 5
+_NEWER_KEYS = {"load_balancing": "internal", "pods": 1}
+"""Keys of `parallelism` that the hash has only if they have other values than these."""
 
 
 def name_of(
@@ -36,10 +39,11 @@ def name_of(
 
     `images_of` are the images of the engines by name of the role. `block_size` is that of the KV cache.
 
-    The name is None if the variant has no prefill, because then no cache is transferred. The name is also None if both
+    The name is None if all pods answer requests, because then no cache is transferred. The name is also None if all
     roles have the rollout `Recreate`, because then all old pods end before new pods start.
     """
-    if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
+    specs = list(roles.of(spec, Path()))
+    if not roles.further(spec) or all(role.spec.rollout.type == "Recreate" for role in specs):
         return None
     text = json.dumps(identity(spec, stack, release, images_of, block_size), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
@@ -52,21 +56,36 @@ def identity(
 
     Each role has its own settings, below the name of the role. Pods of one role and one generation have equal settings.
     """
-    roles: dict[str, Role] = {labels.DECODE: spec}
-    if spec.prefill is not None:
-        roles[labels.PREFILL] = spec.prefill
+    return {
+        "model": model_identity(spec, stack),
+        "blockSize": block_size,
+        "connector": engine_kinds.connector(spec),
+        **({} if spec.encode is None else {"encoderCache": spec.encode.encoder_cache.connector}),
+        **{
+            role.name: _role_identity(spec, role.spec, release, images_of[role.name]) for role in roles.of(spec, Path())
+        },
+    }
+
+
+def model_identity(spec: Variant, stack: Stack) -> dict[str, Any]:
+    """Return the settings of a model and its adapters that may change the bytes of its cache."""
     model = spec.model
     return {
-        "model": {
-            "source": model.identity,
-            "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
-            "filter": model.filter,
-            "lora": _lora_sources(spec),
-        },
-        "blockSize": block_size,
-        "connector": spec.kv_cache.connector,
-        **{name: _role_identity(spec, role, release, images_of[name]) for name, role in roles.items()},
+        "source": model.identity,
+        "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
+        "filter": model.filter,
+        "lora": _lora_sources(spec),
+        **_speculation(spec),
     }
+
+
+def _speculation(spec: Variant) -> dict[str, Any]:
+    """Return the settings of speculative decoding, whose layers have a cache of their own; empty without it."""
+    speculative = spec.model.speculative
+    if speculative is None:
+        return {}
+    draft = speculative.draft
+    return {"speculative": [speculative.method, speculative.tokens, None if draft is None else draft.identity]}
 
 
 def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:
@@ -104,16 +123,32 @@ def _role_identity(spec: Variant, role: Role, release: Release, image: str | Non
             for name, value in environment.values(role.engine.env).items()
             if not name.startswith(tuple(release.engine.neutral_variables))
         },
+        **_newer_settings(role),
     }
 
 
-def _parallelism(role: Role) -> dict[str, object]:
-    """Return the layout of a role, without `loadBalancing` if it has its default value.
+def _newer_settings(role: Role) -> dict[str, object]:
+    """Return the programs of a role's engines, and the arguments of a replica's further pods, if the user writes them.
 
-    This key is newer than the others. A stack that does not set it keeps the hash from before the key existed.
+    A program may set variables of its own, and choose another engine. A stack without these keys keeps the hash from
+    before the keys existed.
+    """
+    engine = role.engine
+    settings = {
+        "command": engine.command,
+        "workerCommand": engine.worker_command,
+        "workerArgs": engine.worker_args,
+    }
+    return {name: value for name, value in settings.items() if value}
+
+
+def _parallelism(role: Role) -> dict[str, object]:
+    """Return the layout of a role, without the keys in `_NEWER_KEYS` that have their default values.
+
+    These keys are newer than the others. A stack that does not set them keeps the hash from before the keys existed.
     """
     fields = role.parallelism.model_dump()
-    return {name: value for name, value in fields.items() if (name, value) != ("load_balancing", "internal")}
+    return {name: value for name, value in fields.items() if (name, value) not in _NEWER_KEYS.items()}
 
 
 def _containers(patch: object) -> Iterator[object]:

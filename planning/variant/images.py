@@ -1,15 +1,10 @@
-"""Image and entrypoint of an engine."""
+"""Image of an engine, and the version of vLLM in it."""
 
 from models.role import Role
 from models.service import Variant
 from models.source import place, scheme
 from planning.releases import Release, engine_versions
 from planning.releases.engine_versions import EngineVersion
-
-
-def is_custom(spec: Variant, role: Role) -> bool:
-    """Tell whether the engine runs the image's own entrypoint, without generated arguments (`engine.type: custom`)."""
-    return role.engine.type == "custom" or (role.engine.type is None and scheme(spec.model.source) == "image")
 
 
 def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:

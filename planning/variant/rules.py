@@ -1,15 +1,18 @@
 """Verdicts on canaries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from models.paths import Path
 from models.problems import Problem, warning
-from models.service import Canary, Service, Variant
+from models.service import Canary, Prefill, RoleSet, Service, Variant
 from models.source import served_name
 from models.stack import Stack
-from planning.variant import context
+from planning.variant import context, roles
 from planning.variant.canary import ALL
 from planning.variant.context import max_replicas
+
+_SCALING: Mapping[str, object] = {"replicas": 1, "autoscaling": None}
+"""Values that replace the numbers of replicas of roles that are compared."""
 
 
 def judge(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
@@ -56,11 +59,20 @@ def _warnings(at: Path, service: Service, canary: Canary) -> Iterator[Problem]:
         yield warning(at, "weight 0 without headers: its pods run, but get no requests")
     if _pod_settings(service) == _pod_settings(canary):
         yield warning(at, "its pods run the same as the service's pods")
-    pods = max_replicas(canary)
-    total = pods + max_replicas(service)
+    pods = _max_destinations(canary)
+    total = pods + _max_destinations(service)
     if canary.weight < ALL and total and canary.weight * total > 2 * ALL * pods:
         what = f"weight {canary.weight} is far above its share of the replicas ({pods} of {total})"
         yield warning(at, f"{what}; its requests will wait longer")
+
+
+def _max_destinations(variant: Variant) -> int:
+    """Return the maximum number of replicas that get requests of clients."""
+    return sum(max_replicas(role) for role in variant.decode.sets.values() or [variant])
+
+
+def _without_numbers(sets: Mapping[str, RoleSet]) -> dict[str, RoleSet]:
+    return {name: pods.model_copy(update=_SCALING) for name, pods in sets.items()}
 
 
 def _pod_settings(variant: Variant) -> dict[str, object]:
@@ -69,10 +81,15 @@ def _pod_settings(variant: Variant) -> dict[str, object]:
     Metrics, objectives and numbers of replicas do not change how pods run. The result has fixed values for them, so
     that variants which differ only in these settings have equal results.
     """
-    scaling = {"replicas": 1, "autoscaling": None}
     names = {"name": served_name(variant.model.name, variant.model.source)}
     model = variant.model.model_copy(update=names)
-    replaced: dict[str, object] = {**scaling, "metrics": None, "objectives": None, "model": model}
-    if variant.prefill is not None:
-        replaced["prefill"] = variant.prefill.model_copy(update=scaling)
+    replaced: dict[str, object] = {**_SCALING, "metrics": None, "objectives": None, "model": model}
+    replaced["decode"] = _without_numbers(variant.decode.sets)
+    for key, role in roles.further(variant).items():
+        # A further role has the service's type of engine, whether its section says so or not.
+        engine = role.engine.model_copy(update={"type": None})
+        copy = role.model_copy(update={**_SCALING, "engine": engine})
+        replaced[key] = copy
+        if isinstance(copy, Prefill):
+            replaced[key] = copy.model_copy(update={"sets": _without_numbers(copy.sets)})
     return {name: replaced.get(name, getattr(variant, name)) for name in Variant.model_fields}

@@ -18,9 +18,9 @@ from models.problems import Problem, warning
 from models.service import Model, Variant
 from models.source import scheme
 from models.stack import Stack
-from models.storage import Cache, Dedicated, Ephemeral, Existing, Fill, Shared
+from models.storage import Cache, Dedicated, EngineLoaded, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import amount
-from planning.ground import environment, flows, labels, lifecycle, names, parts, resources
+from planning.ground import environment, flows, labels, lifecycle, loading, names, parts, resources
 from planning.ground.awaiting import Wait
 from planning.ground.environment import EnvValue
 from planning.ground.flows import Pods, Policy
@@ -165,6 +165,8 @@ def location(context: VariantContext, requests: FillRequests) -> Location:
     if isinstance(storage, Ephemeral):
         headroom = storage.headroom_percent
         return Location(storage.mount_path, headroom_percent=headroom, limit=storage.size_limit)
+    if isinstance(storage, EngineLoaded):
+        return Location(storage.mount_path, is_opened_by_engine=loading.of(context.spec).is_by_engine)
     request = requests.of_pods(context)
     if request is None:
         return Location(storage.mount_path)
@@ -227,7 +229,7 @@ def cache_of(spec: Variant) -> str | None:
 
 def is_used_in_place(source: str) -> bool:
     """Tell whether weights are used where they are, in a claim or an image, so that no container fetches them."""
-    return scheme(source) in {"pvc", "image"}
+    return scheme(source) in {"pvc", "oci", "image"}
 
 
 def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing) -> FillRequest:
@@ -244,7 +246,7 @@ def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing
     if not model.secrets:
         secrets_at = Path(*context.path, "storage", "fill", "secrets")
     model = model.model_copy(update=access)
-    folder = _folder(model, fetches_all=context.is_custom)
+    folder = _folder(model, fetches_all=not context.kind.vllm_tables)
     name = f"{context.names.weights}-{folder}"
     request = FillRequest(
         path=context.path / "storage",
@@ -260,7 +262,7 @@ def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing
         pod_at=context.path / "pod",
         user=pod.run_as_user,
         group=pod.fs_group,
-        fetches_all=context.is_custom,
+        fetches_all=not context.kind.vllm_tables,
     )
     if isinstance(storage, Existing):
         return replace(request, claim=storage.claim_name, sub_path=storage.sub_path)

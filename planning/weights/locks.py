@@ -13,12 +13,13 @@ from models.lock import Lock, file_name
 from models.paths import Path
 from models.pins import Pin, Settings
 from models.problems import Problem
-from models.service import Adapter, Canary, Lora, Model, Service
+from models.service import Canary, Lora, Model, Service
 from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated, Existing, Fill
+from models.weight_parts import WeightPart
 from planning.variant.context import ConfiguredVariant, variants_of
-from planning.weights import ignored_files, sizes, sources
+from planning.weights import ignored_files, sizes, source_access, sources
 from planning.weights.claims import cache_of
 from planning.weights.sizes import Answer, Size, Wanted
 
@@ -93,10 +94,10 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> LockedStack:
     return LockedStack(replace(loaded, stack=stack), answers, warnings)
 
 
-def settings(spec: Model | Adapter | Cache, endpoint: str | None) -> Settings:
+def settings(spec: Model | WeightPart | Cache, endpoint: str | None) -> Settings:
     """Return the settings that the content of a source depends on."""
     match scheme(spec.source):
-        case "hf" if not isinstance(spec, Adapter):
+        case "hf" if not isinstance(spec, WeightPart):
             return Settings.default(endpoint=endpoint, ignore_patterns=spec.ignore_patterns)
         case "hf" | "s3":
             return Settings.default(endpoint=endpoint)
@@ -140,23 +141,30 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     at = variant.path / "model"
     if cache_of(spec) is None:
         yield _of_model(at, variant)
-    if spec.model.lora is None:
-        return
-    for name, adapter in spec.model.lora.adapters.items():
-        access = sources.adapter_access(spec.model, adapter, name, at)
+    for path, part in _parts(at, spec.model).items():
+        access = source_access.of_part(spec.model, at, part, path)
         ignored = ()
-        if scheme(adapter.source) == "hf":
+        if scheme(part.source) == "hf":
             ignored = ignored_files.patterns()
         question = Wanted(
-            adapter.source,
+            part.source,
             access.endpoint,
             access.region,
             spec.model.insecure,
             private=access.secret is not None,
             ignored=ignored,
         )
-        path = at / "lora" / "adapters" / name
-        yield Lockable(path, adapter.source, settings(adapter, access.endpoint), question, by_pods=True)
+        yield Lockable(path, part.source, settings(part, access.endpoint), question, by_pods=True)
+
+
+def _parts(at: Path, model: Model) -> dict[Path, WeightPart]:
+    """Return the adapters and the draft of a model by path. `at` is the path of the model."""
+    parts = dict[Path, WeightPart]()
+    if model.lora is not None:
+        parts |= {at / "lora" / "adapters" / name: adapter for name, adapter in model.lora.adapters.items()}
+    if model.speculative is not None and model.speculative.draft is not None:
+        parts[at / "speculative" / "draft"] = model.speculative.draft
+    return parts
 
 
 def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
@@ -169,7 +177,7 @@ def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
     endpoint = model.endpoint or fill.endpoint
     ignored = ()
     if scheme(model.source) == "hf":
-        ignored = sources.ignored_patterns(model, fetches_all=variant.is_custom)
+        ignored = sources.ignored_patterns(model, fetches_all=not variant.kind.vllm_tables)
     question = Wanted(
         model.source,
         endpoint,
@@ -228,6 +236,10 @@ def _variant(
             for name, adapter in model.lora.adapters.items()
         }
         model = model.model_copy(update={"lora": Lora.model_copy(model.lora, update={"adapters": adapters})})
+    speculative = model.speculative
+    if speculative is not None and speculative.draft is not None:
+        draft = speculative.draft.with_pin(pins.get(at / "model" / "speculative" / "draft"))
+        model = model.model_copy(update={"speculative": speculative.model_copy(update={"draft": draft})})
     return spec.model_copy(update={"model": model})
 
 

@@ -10,7 +10,7 @@ from models.paths import Path
 from models.pins import Pin, PinnedSource
 from models.problems import Problem, warning
 from models.service import Model
-from models.source import hub, kit_tag, scheme
+from models.source import hub, scheme, tag_of_files
 from models.stack import Stack
 from models.storage import Dedicated, Existing
 from planning.ground.names import CANARY
@@ -31,9 +31,10 @@ def judge(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Probl
     for variant in variants:
         sources |= _of_variant(variant)
     for at, spec in sources.items():
-        tag = kit_tag(spec.source)
+        tag = tag_of_files(spec.source)
         if tag in MUTABLE_TAGS:
-            what = f"names a tag that moves to newer ModelKits ({tag})"
+            files = {"kit": "ModelKits", "oci": "images"}[scheme(spec.source)]
+            what = f"names a tag that moves to newer {files} ({tag})"
             yield Problem(at, what, "write a version or a digest")
 
 
@@ -72,6 +73,8 @@ def _of_variant(variant: ConfiguredVariant) -> dict[Path, PinnedSource]:
     if model.lora is not None:
         for name, adapter in model.lora.adapters.items():
             sources[at / "lora" / "adapters" / name / "source"] = adapter
+    if model.speculative is not None and model.speculative.draft is not None:
+        sources[at / "speculative" / "draft" / "source"] = model.speculative.draft
     return sources
 
 
@@ -79,6 +82,8 @@ def _pinned_sources(model: Model) -> set[str]:
     pinned_sources = {model.pinned_source}
     if model.lora is not None:
         pinned_sources |= {adapter.pinned_source for adapter in model.lora.adapters.values()}
+    if model.speculative is not None and model.speculative.draft is not None:
+        pinned_sources.add(model.speculative.draft.pinned_source)
     return pinned_sources
 
 
@@ -114,7 +119,7 @@ def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
 
 
 def _by_name(at: Path, source: str) -> Iterator[Problem]:
-    tag = kit_tag(source)
+    tag = tag_of_files(source)
     name, revision = hub(source)
     if tag is not None:
         untagged = source.removesuffix(f":{tag}")

@@ -7,15 +7,17 @@ from dataclasses import replace
 from typing import cast
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.role import RollingUpdate
+from models.secrets import TokenSecret
 from models.service import Adapter, Model
 from models.source import scheme, served_name
 from models.stack import Stack
-from models.storage import MODEL_MOUNT, Cache, Dedicated, Ephemeral, Existing, Fill, Shared
+from models.storage import MODEL_MOUNT, Cache, Dedicated, EngineLoaded, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import LARGEST_PORT, amount
-from planning.ground import environment, flows, names
-from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
+from models.weight_parts import WeightPart
+from planning.ground import environment, flows, loading, names
+from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, DRAFT_MOUNT, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
 from planning.variant.context import ConfiguredVariant, Contexts, RoleContext, VariantContext, max_replicas
@@ -23,7 +25,7 @@ from planning.weights import claims, pins, sources
 from planning.weights.claims import FillRequest, FillRequests
 
 _RESERVED = (
-    *(f"{folder}/" for folder in (ADAPTERS_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME)),
+    *(f"{folder}/" for folder in (ADAPTERS_MOUNT, DRAFT_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME)),
     *("/dev/", "/bin/", "/etc/", "/lib/", "/lib64/", "/proc/", "/sbin/", "/sys/", "/usr/"),
 )
 """Folders of a pod that a mount of weights must not hide."""
@@ -33,6 +35,14 @@ _ACCESS: Mapping[str, AbstractSet[str]] = {
     "secrets": {"kit", "hf", "s3"},
 }
 """Fields with which a source is opened, each with the schemes of the sources that use the field."""
+
+
+_IN_PLACE = {
+    "pvc": "is mounted as it is",
+    "oci": "is mounted as it is",
+    "image": "holds the weights itself",
+}
+"""Reasons why a source needs no storage, by scheme."""
 
 
 def judge(stack: Stack, contexts: Contexts, release: Release | None, requests: FillRequests) -> Iterator[Problem]:
@@ -74,7 +84,7 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
         yield Problem(at / "name", what, remedy, (at / "name", at / "source"))
     adapters = _adapters(model)
-    kinds = {kind, *(scheme(adapter.source) for adapter in adapters.values())}
+    kinds = {kind, *(scheme(part.source) for part in _parts(model).values())}
     for field, is_set in (
         ("insecure", model.insecure),
         ("filter", model.filter != ("model",)),
@@ -82,6 +92,8 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
     ):
         if is_set and "kit" not in kinds:
             yield _ineffective(at / field, model.source, {"kit"})
+    if model.folder is not None and kind != "oci":
+        yield _ineffective(at / "folder", model.source, {"oci"})
     yield from _access_problems(at, model)
     if "model" not in model.filter and "kit" in kinds:
         what = f"leaves out the weights ({', '.join(model.filter)})"
@@ -91,8 +103,11 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
         yield Problem(at / "verify", what, "remove it, or remove insecure")
     for name, adapter in adapters.items():
         yield from _adapter_problems(at, name, model, adapter)
-    if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
-        yield Problem(at / "lora", "needs vllm, and the engine is custom", "remove it")
+    if model.speculative is not None and model.speculative.draft is not None:
+        yield from _part_problems(at / "speculative" / "draft", model.speculative.draft)
+    if model.lora is not None and (kind == "image" or not variant.kind.vllm_tables):
+        engine = "custom" if kind == "image" else variant.kind.name
+        yield Problem(at / "lora", f"needs vllm, and the engine is {engine}", "remove it")
 
 
 def _adapters(model: Model) -> Mapping[str, Adapter]:
@@ -100,6 +115,14 @@ def _adapters(model: Model) -> Mapping[str, Adapter]:
     if model.lora is None:
         return {}
     return model.lora.adapters
+
+
+def _parts(model: Model) -> Mapping[str, WeightPart]:
+    """Return the adapters and the draft of a model, by their places below the model."""
+    parts = dict[str, WeightPart]({f"lora.adapters.{name}": adapter for name, adapter in _adapters(model).items()})
+    if model.speculative is not None and model.speculative.draft is not None:
+        parts["speculative.draft"] = model.speculative.draft
+    return parts
 
 
 def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
@@ -118,12 +141,22 @@ def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
         if not getattr(model, field) or scheme(model.source) in supported:
             continue
         problem = _ineffective(path / field, model.source, supported)
-        users = [name for name, adapter in _adapters(model).items() if scheme(adapter.source) in supported]
+        if (field, scheme(model.source)) == ("secrets", "oci"):
+            problem = replace(problem, remedy="move it to pod.imagePullSecrets; nodes pull such images")
+        users = [at for at, part in _parts(model).items() if scheme(part.source) in supported]
         if users:
-            problem = replace(problem, remedy=f"move it to lora.adapters.{users[0]}")
+            problem = replace(problem, remedy=f"move it to {users[0]}")
         yield problem
+    yield from _key_problems(path, model.source, model.secrets)
     if model.ignore_patterns is not None and scheme(model.source) != "hf":
         yield _ineffective(path / "ignorePatterns", model.source, {"hf"})
+
+
+def _key_problems(path: Path, source: str, secrets: Sequence[str | TokenSecret]) -> Iterator[Problem]:
+    """Reject the key of a token for a source that is opened without a token."""
+    for index, secret in enumerate(secrets):
+        if isinstance(secret, TokenSecret) and scheme(source) in _ACCESS["secrets"] - {"hf"}:
+            yield _ineffective(Path(*path, "secrets", index, "key"), source, {"hf"})
 
 
 def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> Iterator[Problem]:
@@ -135,13 +168,19 @@ def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> It
             field = "name"
         what = f"is the name of the model as well ({name}; model.{field})"
         yield Problem(path, what, "choose another name for the adapter")
-    if scheme(adapter.source) == "image":
+    yield from _part_problems(path, adapter)
+
+
+def _part_problems(path: Path, part: WeightPart) -> Iterator[Problem]:
+    """Reject weights beside the model's that cannot be fetched, and settings that have no effect on their source."""
+    if scheme(part.source) == "image":
         what = "cannot be taken out of an image (image://)"
-        yield Problem(path / "source", what, "use kit://, hf://, s3:// or pvc://")
+        yield Problem(path / "source", what, "use kit://, hf://, s3://, pvc:// or oci://")
         return
     for field, supported in _ACCESS.items():
-        if getattr(adapter, field) and scheme(adapter.source) not in supported:
-            yield _ineffective(path / field, adapter.source, supported)
+        if getattr(part, field) and scheme(part.source) not in supported:
+            yield _ineffective(path / field, part.source, supported)
+    yield from _key_problems(path, part.source, part.secrets or ())
 
 
 def _check_duplicate_fills(
@@ -191,7 +230,7 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
     model = other.spec.model
     first_model = first.spec.model
     yield from _check_equal_sizes(other.path / "model", model, first.path, first_model.size)
-    if model.lora is not None:
+    if _parts(model):
         return
     for field in ("secrets", "region"):
         if getattr(model, field) != getattr(first_model, field):
@@ -232,6 +271,7 @@ def _missing_size(path: Path, source: str, why: str) -> Problem:
 def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release) -> Iterator[Problem]:
     """Check the settings of a fill against its source and the generated variables of its Job."""
     kind = scheme(request.model.source)
+    yield from _key_problems(path, request.model.source, request.fill.secrets)
     for field, value, supported in (
         ("endpoint", request.fill.endpoint, ("hf", "s3")),
         ("region", request.fill.region, ("s3",)),
@@ -265,13 +305,33 @@ def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     source = variant.spec.model.source
     at = variant.path / "storage"
     if claims.is_used_in_place(source) and "storage" in variant.spec.explicit_fields:
-        reason = {"pvc": "is mounted as it is", "image": "holds the weights itself"}[scheme(source)]
+        reason = _IN_PLACE[scheme(source)]
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
+    yield from _check_engine_storage(variant)
     reserved = _reserved_folder(storage.mount_path)
     if reserved is not None:
         both = ", ".join(dict.fromkeys((storage.mount_path, reserved)))
         what = f"overlaps with another folder of the pod ({both})"
         yield Problem(at / "mountPath", what, f"choose another, such as {MODEL_MOUNT}")
+
+
+def _check_engine_storage(variant: VariantContext) -> Iterator[Problem]:
+    """Check a variant whose engine opens the source itself."""
+    model = variant.spec.model
+    if not isinstance(variant.spec.storage, EngineLoaded) or claims.is_used_in_place(model.source):
+        return
+    at = variant.path / "model"
+    if scheme(model.source) not in loading.LOADABLE:
+        what = f"is no source that engines open ({scheme(model.source)}://)"
+        schemes = " or ".join(f"{name}://" for name in loading.LOADABLE)
+        remedy = f"use another type, or a source of {schemes}"
+        yield Problem(variant.path / "storage" / "type", what, remedy, (at / "source",))
+    if model.ignore_patterns is not None:
+        what = "has no effect with storage.type engine"
+        yield Problem(at / "ignorePatterns", what, "remove it, and write --ignore-patterns in engine.args")
+    if model.pinned_listing is not None:
+        what = "is not compared with the lock, because the engine opens the source itself"
+        yield warning(at / "source", what, "use another storage.type if the files may change")
 
 
 def _reserved_folder(mount_path: str) -> str | None:
@@ -351,18 +411,18 @@ def _other_source_remedy(variant: VariantContext) -> str:
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
     """Reject a model's fields for fetching. They have no effect, because the cache's Job fetches the weights.
 
-    Pods still fetch the adapters. Fields that an adapter may inherit from the model are therefore not rejected.
+    Pods still fetch adapters and a draft. Fields that these may inherit from the model are therefore not rejected.
     """
     what = f"has no effect with storage.type shared ({cache} is filled once)"
-    adapters = _adapters(model).values()
-    is_inherited = any(scheme(adapter.source) == scheme(model.source) for adapter in adapters)
+    parts = _parts(model).values()
+    is_inherited = any(scheme(part.source) == scheme(model.source) for part in parts)
     for field in ("secrets", "endpoint", "region"):
         if getattr(model, field) and not is_inherited:
             yield Problem(path / field, what, f"move it to {cache / 'fill'}", explicit_only=True)
     if model.ignore_patterns is not None and scheme(model.source) == "hf":
         yield Problem(path / "ignorePatterns", what, f"move it to {cache}", explicit_only=True)
     for field in ("insecure", "filter", "verify"):
-        if getattr(model, field) != Model.model_fields[field].default and not adapters:
+        if getattr(model, field) != Model.model_fields[field].default and not parts:
             yield Problem(path / field, what, "remove it, or use storage.type: dedicated", explicit_only=True)
 
 

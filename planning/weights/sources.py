@@ -1,22 +1,27 @@
 """Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from models.origins import Name
 from models.paths import Path
-from models.service import Adapter, KeyVerification, Model, Verification
+from models.secrets import secret_name
+from models.service import KeyVerification, Model, Verification
 from models.source import hub, place, scheme
 from models.stack import Images
 from models.storage import FETCHING
+from models.weight_parts import WeightPart
 from planning.ground import resources
 from planning.ground.environment import EnvValue, Variable, container_variables, literal
-from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
+from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, DRAFT_MOUNT, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
-from planning.weights import fetch_programs, ignored_files
+from planning.weights import fetch_programs, ignored_files, source_access
+from planning.weights.source_access import SourceAccess
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
+_DRAFT = "draft"
+"""Name of the volume with the weights that guess tokens, and of the container that fetches them."""
 """Volume with the credentials for the model's registry. An adapter with another Secret has another volume."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
@@ -27,7 +32,6 @@ _ENDPOINTS = {
 _TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
 """Address of the transparency log by which cosign verifies signatures."""
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
-_AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _RETRY = 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done'
 """Script that repeats the command in its arguments until the command succeeds, or until the pod ends."""
 
@@ -72,6 +76,8 @@ class Location:
     """Additional space of a pod's volume, in percent of the bytes to fetch, because files take whole blocks."""
     limit: str | None = None
     """Explicit size of the pod's volume; None if it is computed."""
+    is_opened_by_engine: bool = False
+    """Whether the engine opens the source of the model itself, so that nothing is fetched and mounted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,8 @@ class Weights:
     """Size limits of the volumes that are filled in the pod, by name; None for no limit."""
     claims: Mapping[str, str]
     """Claims that are filled before any pod starts, by name of the volume."""
+    images: Mapping[str, Name]
+    """References of images that hold weights and are mounted, by name of the volume."""
     requests: Mapping[str, str]
     """Resource requests of each fetch container.
 
@@ -101,17 +109,6 @@ class Weights:
     """
     limits: Mapping[str, str]
     """Resource limits of each fetch container."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceAccess:
-    """The settings with which a source is opened."""
-
-    secret: Name | None
-    """Secret with the credentials; None if there is none."""
-    endpoint: str | None
-    """URL of the server; None for the default server of the scheme, such as huggingface.co."""
-    region: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ class WeightSource:
     @property
     def access(self) -> SourceAccess:
         """The settings with which the source of the model is opened."""
-        return _model_access(self.model, self.secrets_at or self.at / "secrets")
+        return source_access.of_model(self.model, self.secrets_at or self.at / "secrets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +153,9 @@ class _Item:
     """Patterns of the files that are not fetched from a repository of a hub."""
     docker_config_volume: str = _DOCKER_CONFIG_VOLUME
     claim: str | None = None
-    """The claim that holds the weights; None if a container fetches them."""
+    """The claim that holds the weights; None if a container fetches them, or if an image holds them."""
+    image: Name | None = None
+    """The reference of the mounted image that holds the weights; None if no such image does."""
     listing: str | None = None
     """Hash of the listing that an S3 prefix must have; None if nothing is compared."""
 
@@ -164,7 +163,7 @@ class _Item:
 def plan(source: WeightSource, location: Location) -> Weights:
     """Return the containers, volumes and mounts for the model and adapters of a pod."""
     items = tuple(item for item in _weight_items(source, location) if scheme(item.source) != "image")
-    fetched = [item for item in items if item.claim is None]
+    fetched = [item for item in items if item.claim is None and item.image is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
     space = resources.volume(sizes, location.headroom_percent) if sizes else None
     return Weights(
@@ -172,6 +171,7 @@ def plan(source: WeightSource, location: Location) -> Weights:
         mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
         volumes={item.volume: _limit(fetched, item.volume, location) for item in fetched},
         claims={item.volume: item.claim for item in items if item.claim is not None},
+        images={item.volume: item.image for item in items if item.image is not None},
         requests=FETCHING.requests if space is None else {**FETCHING.requests, "ephemeral-storage": space},
         limits=FETCHING.limits,
     )
@@ -206,38 +206,6 @@ def _container(model: Model) -> str:
     return "model-download"
 
 
-def _model_access(model: Model, secrets_at: Path) -> SourceAccess:
-    """Return the settings with which the source of a model is opened."""
-    return SourceAccess(_first(model.secrets, secrets_at), model.endpoint, model.region)
-
-
-def _first(secrets: Sequence[str], at: Path) -> Name | None:
-    """Return the first of the Secrets in the list at a path; None if there is none."""
-    return next((Name(secret, at / index) for index, secret in enumerate(secrets)), None)
-
-
-def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> SourceAccess:
-    """Return the settings with which the source of the adapter `name` is opened: the adapter's, else the model's.
-
-    `at` is the path of the model in the configuration.
-
-    An adapter inherits the model's settings only if its source has the model's scheme. It inherits Secret and region
-    only if it also uses the model's server.
-    """
-    secrets_at = Path(*at, "lora", "adapters", name, "secrets")
-    explicit = SourceAccess(_first(adapter.secrets or (), secrets_at), adapter.endpoint, adapter.region)
-    if scheme(adapter.source) != scheme(model.source):
-        return explicit
-    if adapter.endpoint not in {None, model.endpoint}:
-        return explicit
-    inherited = _model_access(model, at / "secrets")
-    return SourceAccess(
-        secret=inherited.secret if adapter.secrets is None else explicit.secret,
-        endpoint=model.endpoint,
-        region=adapter.region or model.region,
-    )
-
-
 def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
     """Return the patterns of files that are not fetched from a model's repository."""
     if model.ignore_patterns is not None:
@@ -248,9 +216,20 @@ def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
 
 
 def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
+    if not location.is_opened_by_engine:
+        yield _model_item(source, location)
+    yield from _part_items(source)
+
+
+def _model_item(source: WeightSource, location: Location) -> _Item:
     model = source.model
-    claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
-    yield _Item(
+    claim, folder = location.claim, location.folder
+    image = _image_of(model.pinned_source, source.at)
+    if scheme(model.source) == "pvc":
+        claim, folder = _claim(model.source)
+    elif image is not None:
+        claim, folder = None, model.folder
+    return _Item(
         source=model.pinned_source,
         size=model.size,
         container=_container(model),
@@ -260,35 +239,54 @@ def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
         access=source.access,
         ignored=ignored_patterns(model, fetches_all=source.fetches_all),
         claim=claim,
+        image=image,
         listing=model.pinned_listing,
     )
+
+
+def _part_items(source: WeightSource) -> Iterator[_Item]:
+    """Yield the adapters of the model, and the weights that guess tokens."""
+    model = source.model
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
-        is_claim = scheme(adapter.source) == "pvc"
+        at = Path(*source.at, "lora", "adapters", name)
         container = shorten(f"adapter-{name}", LONGEST)
-        claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
-        access = adapter_access(model, adapter, name, source.at)
-        yield _Item(
-            source=adapter.pinned_source,
-            size=adapter.size,
-            container=container,
-            volume=container if is_claim else "adapters",
-            path=f"{ADAPTERS_MOUNT}/{name}",
-            sub_path=sub_path,
-            access=access,
-            ignored=ignored_files.patterns(),
-            docker_config_volume=_docker_config_volume(name, access, model),
-            claim=claim,
-            listing=adapter.pinned_listing,
-        )
+        item = _part_item(source, adapter, at, container, f"{ADAPTERS_MOUNT}/{name}")
+        if item.claim is None and item.image is None:
+            item = replace(item, volume="adapters", sub_path=name)
+        yield replace(item, docker_config_volume=_docker_config_volume(name, item.access, model))
+    if model.speculative is not None and model.speculative.draft is not None:
+        at = Path(*source.at, "speculative", "draft")
+        item = _part_item(source, model.speculative.draft, at, _DRAFT, DRAFT_MOUNT)
+        yield replace(item, docker_config_volume=_docker_config_volume(_DRAFT, item.access, model))
 
 
-def _docker_config_volume(adapter: str, access: SourceAccess, model: Model) -> str:
-    """Return the volume of the credentials for an adapter: the model's, unless the adapter has another Secret."""
-    of_adapter = () if access.secret is None else (access.secret.text,)
-    is_shared = of_adapter == tuple(model.secrets[:1])
+def _part_item(source: WeightSource, part: WeightPart, at: Path, container: str, path: str) -> _Item:
+    """Return weights in a volume of their own, which is named as the container that fetches them."""
+    claim, sub_path = None, None
+    if scheme(part.source) == "pvc":
+        claim, sub_path = _claim(part.source)
+    return _Item(
+        source=part.pinned_source,
+        size=part.size,
+        container=container,
+        volume=container,
+        path=path,
+        sub_path=sub_path,
+        access=source_access.of_part(source.model, source.at, part, at),
+        ignored=ignored_files.patterns(),
+        claim=claim,
+        image=_image_of(part.pinned_source, at),
+        listing=part.pinned_listing,
+    )
+
+
+def _docker_config_volume(part: str, access: SourceAccess, model: Model) -> str:
+    """Return the volume of the credentials for weights: the model's, unless these weights have another Secret."""
+    of_part = () if access.secret is None else (access.secret.text,)
+    is_shared = of_part == tuple(map(secret_name, model.secrets[:1]))
     if is_shared:
         return _DOCKER_CONFIG_VOLUME
-    return shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
+    return shorten(f"{_DOCKER_CONFIG_VOLUME}-{part}", LONGEST)
 
 
 def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
@@ -296,6 +294,13 @@ def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
         return location.limit
     sizes = {item.container: item.size for item in items if item.volume == volume}
     return resources.volume(sizes, location.headroom_percent)
+
+
+def _image_of(source: str, at: Path) -> Name | None:
+    """Return the reference of an image that is mounted; None for other sources. `at` is the path of the model."""
+    if scheme(source) != "oci":
+        return None
+    return Name(place(source), at / "source")
 
 
 def _claim(source: str) -> tuple[str, str | None]:
@@ -324,7 +329,7 @@ def _fetch(source: WeightSource, item: _Item, mount: str, explicit: Mapping[str,
         docker_config=secret if kit else None,
         docker_config_volume=item.docker_config_volume,
         public_key=_public_key(verify, source.at),
-        urls=tuple(_urls(item.source, model, {**generated, **explicit})),
+        urls=tuple(urls(item.source, model, {**generated, **explicit})),
     )
 
 
@@ -335,7 +340,7 @@ def _public_key(verify: Verification | None, at: Path) -> Name | None:
     return None
 
 
-def _urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
+def urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
     """Yield the URLs of the servers that a container connects to: source, transparency log and proxies."""
     kind = scheme(address)
     if kind == "kit":
@@ -424,26 +429,17 @@ def _address(source: str) -> str:
 
 def fetched_text(source: str) -> str:
     """Return the text of a source in a pod: an argument of the container that fetches it, or the engine's image."""
-    if scheme(source) in {"kit", "image"}:
+    if scheme(source) in {"kit", "oci", "image"}:
         return place(source)
     return _address(source)
 
 
 def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     access = item.access
-    secret = access.secret
     if scheme(item.source) == "hf":
-        token = {} if secret is None else {"HF_TOKEN": _key(secret, "HF_TOKEN")}
-        endpoint = {} if access.endpoint is None else {"HF_ENDPOINT": access.endpoint}
         ignored = {ignored_files.variable(): ignored_files.text(item.ignored)} if item.ignored else {}
-        return {"HF_HUB_DISABLE_TELEMETRY": "1", **ignored, **endpoint, **token}
-    return {
-        **({"awsAnonymousCredential": "true"} if secret is None and not identity else {}),
-        **({} if access.endpoint is None else {"AWS_ENDPOINT_URL": access.endpoint}),
-        **({} if access.region is None else {"AWS_DEFAULT_REGION": literal(access.region)}),
-        **({} if secret is None else {key: _key(secret, key) for key in _AWS_KEYS}),
-    }
-
-
-def _key(secret: Name, key: str) -> EnvValue:
-    return {"secretKeyRef": {"name": secret.text, "key": key}}
+        return {**source_access.NO_TELEMETRY, **ignored, **source_access.hub_variables(access)}
+    anonymous: dict[str, EnvValue] = {}
+    if access.secret is None and not identity:
+        anonymous["awsAnonymousCredential"] = "true"
+    return {**anonymous, **source_access.bucket_variables(access)}

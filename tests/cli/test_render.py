@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cli import render
 from facts import facts_file
 from models.problems import ConfigError
 from planning.ground.cluster_facts import ClusterFacts, Served
@@ -39,7 +40,9 @@ def test_keys_stand_in_the_order_of_the_yaml(golden):
 def test_the_digest_is_that_of_the_yamls_header(tmp_path):
     facts = tmp_path / "facts.json"
     facts.write_text(facts_file.text(ClusterFacts(Served(frozenset({"v1/Service"})))))
-    digest = json.loads(rendering("dev", "--json", "--facts", str(facts)))["factsDigest"]
+    text = rendering("dev", "--json", "--facts", str(facts))
+    assert render.render_json("dev", str(facts)) == text
+    digest = json.loads(text)["factsDigest"]
     assert rendering("dev", "--facts", str(facts)).splitlines()[1] == f"# facts: {digest}"
     assert len(digest) == 64
 

@@ -79,6 +79,17 @@ def test_an_engine_takes_the_repository_of_the_channel(capsys, file):
     assert any("→ v0.32.0" in line for line in lines if "qwen-decode" in line)
 
 
+def test_an_engine_takes_the_repository_for_the_devices_of_each_set(capsys, file):
+    sets = {"amd": {"accelerator": "amd", "replicas": 2}, "nvidia": {}}
+    lines = printed(
+        capsys, file(tree(qwen={"decode": {"sets": sets}}) | {"release": OLD}), "--to", OLD, "--engine", "0.32.0"
+    )
+    (amd,) = [line for line in lines if "qwen-decode-amd" in line]
+    (nvidia,) = [line for line in lines if "qwen-decode-nvidia" in line]
+    for line in (amd, nvidia):
+        assert "→ v0.32.0" in line
+
+
 def test_words_that_the_channel_lacks_are_mistakes_with_what_replaces_them(capsys, file):
     plugins = [{"type": "tokenizer"}]
     custom = {"preset": "custom", "config": {"plugins": plugins}}

@@ -46,7 +46,7 @@ def planned():
 def workloads():
     """Return the workload of each profile."""
     found = {each.key: variant for each in planned().services for variant in each.variants}
-    return {key: found[f"p{index}"].decode for index, key in enumerate(profiles())}
+    return {key: found[f"p{index}"].roles["decode"] for index, key in enumerate(profiles())}
 
 
 def leaves(value, path=""):
@@ -155,7 +155,7 @@ def test_every_profile_fits_its_devices(key):
 def test_a_profile_that_does_not_fit_is_noticed():
     given = service("llama-3-3-70b-instruct-h200-fp8-throughput") | {"accelerator": "nvidia-h100-80gb"}
     (variant,) = plan(tree(llama=given)).services[0].variants
-    assert demand(variant.decode, WEIGHTS["nvidia/Llama-3.3-70B-Instruct-FP8"]) > room(variant.decode)
+    assert demand(variant.roles["decode"], WEIGHTS["nvidia/Llama-3.3-70B-Instruct-FP8"]) > room(variant.roles["decode"])
 
 
 def test_every_record_of_weights_has_its_use_and_its_pages():

@@ -12,7 +12,7 @@ from models.load import load
 from models.problems import ConfigError
 from planning import outputs
 from tests.support.stacks import NAME
-from tests.support.stacks.hostile import COUNT, NAMES_OF_STACKS, SECRETS, hostile_stacks, text_leaves
+from tests.support.stacks.hostile import COUNT, NAMES_OF_STACKS, SECRETS, WRONG, hostile_stacks, text_leaves
 
 
 @cache
@@ -58,7 +58,7 @@ def test_every_stack_is_a_case():
 def test_most_stacks_are_accepted():
     accepted = [name for name in stacks() if verdict(name)[0]]
     assert len(stacks()) == COUNT
-    assert len(accepted) >= 0.6 * COUNT
+    assert len(accepted) >= 0.65 * (COUNT - WRONG)
 
 
 def test_every_text_leaf_has_hostile_text():

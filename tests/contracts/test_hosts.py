@@ -31,7 +31,7 @@ REASONS = {
     "registry.example": "`kit://` of any other registry",
     "tokens.example": "the server of tokens that this registry names",
     "layers.example": "the store to which a registry leads",
-    "images.example": "`image://`, as `kit://`",
+    "images.example": "`image://` and `oci://`, as `kit://`",
     "huggingface.co": "`hf://`",
     "hub.acme.example": "`hf://` with an endpoint that `HF_ENDPOINT` has",
     "hub.example": "`hf://` with any other endpoint",

@@ -12,10 +12,17 @@ from judging import validation
 from tests.contracts.invariants import Scene, checks, violations
 from tests.support.stacks import SHIPPED, as_rendered, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED
+from tests.support.stacks.varied_caches import CACHES
+from tests.support.stacks.varied_pods import PODS
+from tests.support.stacks.varied_speculation import SPECULATION
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
-STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
+UNKNOWN = {**CACHES, **PODS, **SPECULATION}
+"""Stacks with tiers of the cache, with drafts, or with more in their pods than an engine, its sidecar and weights."""
+WITH_INVARIANTS = {name: stack for name, stack in VARIED.items() if name not in UNKNOWN}
+"""Stacks whose every object the invariants derive again."""
+STACKS = {path.stem: shipped(path) for path in SHIPPED} | WITH_INVARIANTS
 MODEL = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
 BUSY = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 50}]}}
 OPEN = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "replicas": 2}
@@ -24,11 +31,18 @@ SECRET = {"type": "certificate", "secret": "tried"}
 CLOSED = {"failureMode": "FailClose", "replicas": 1, "tls": {"type": "none"}}
 EXISTING = {"type": "existing", "claimName": "weights"}
 PREFILL = {"prefill": {"replicas": 3, "engine": {"maxNumSeqs": 4}}, "sidecar": {"logLevel": "debug"}, "replicas": 2}
+SETS = {"decode": {"sets": {"a": {"replicas": 2, "labels": {"tier": "a"}}, "b": {"engine": {"maxNumSeqs": 4}}}}}
+PREFILL_SETS = {"prefill": {"engine": {"maxNumSeqs": 4}, "sets": {"a": {"replicas": 2}, "b": {}}}}
 INHERITING: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "prefill-of-the-defaults": (PREFILL, {}, {"prefill": {"replicas": 2}}),
     "prefill-of-the-service": ({}, PREFILL, {}),
     "prefill-of-the-service-alone": (PREFILL, {}, {"prefill": None}),
     "prefill-of-the-canary-alone": ({}, {}, {"prefill": {}, "sidecar": {"enginePort": 8300}}),
+    "encode-of-the-defaults": ({"encode": {"replicas": 2}}, {}, {"encode": {"engine": {"maxNumSeqs": 4}}}),
+    "sets-of-the-defaults": ({"replicas": 3, **SETS}, {"pod": {"runAsUser": 7}}, {}),
+    "sets-of-the-service-alone": ({}, SETS, {"decode": None, "replicas": 2}),
+    "sets-of-the-canary-alone": ({"replicas": 3}, {"patch": {"spec": {"minReadySeconds": 3}}}, SETS),
+    "sets-beside-prefill-and-encode": (PREFILL_SETS, {"encode": {}}, {"prefill": {"sets": {"a": None, "c": {}}}}),
     "a-number-of-its-own": ({}, BUSY | {"prefill": BUSY}, {}),
     "a-picker-that-is-passed-over": ({"endpointPicker": CERTIFIED}, {}, {"endpointPicker": {"replicas": 3}}),
     "a-picker-in-plain-text": ({}, {"endpointPicker": CERTIFIED}, {"endpointPicker": CLOSED}),

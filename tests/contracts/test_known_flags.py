@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planning.releases import channel, channels
-from tests.support.known_flags import containers, engine_version, engines, unknown_to_engine
+from planning.releases import channel, channels, engine_flags, engine_kinds
+from tests.support.engine import shipped
+from tests.support.known_flags import (
+    containers,
+    engine_version,
+    engines,
+    flags_without_a_table,
+    kind_of,
+    unknown_to_engine,
+)
 from tests.support.stacks import SHIPPED, rendered, tree
+from tests.support.stacks.engine_kinds import ENGINES
 from tests.support.stacks.shapes import every_stack
 
 UPSTREAM = yaml.load(Path("tests/contracts/upstream-flags.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
@@ -61,6 +70,8 @@ def test_engines_of_every_channel_know_what_they_are_told(release):
         ("--kv-offloading-sise=8", ["--kv-offloading-sise"]),
         ('--kv-events-config={"topics":"kv"}', ["--kv-events-config.topics"]),
         ('--kv-transfer-config={"kv_role":"kv_all"}', ["--kv-transfer-config.kv_role=kv_all"]),
+        ('--ec-transfer-config={"ec_role":"ec_none"}', ["--ec-transfer-config.ec_role=ec_none"]),
+        ('--ec-transfer-config={"ec_roles":"ec_both"}', ["--ec-transfer-config.ec_roles"]),
         ("--max-num-seqs=8", []),
         ("--no-enable-chunked-prefill", []),
         ("--no-chunked", ["--no-chunked"]),
@@ -95,3 +106,42 @@ def test_a_flag_that_the_router_does_not_know_is_noticed():
     container = {"name": PICKER, "args": ["--pool-name=a", "--pool-nmae=a"]}
     deployment = {"spec": {"template": {"spec": {"containers": [container]}}}}
     assert [*unknown_to_router([deployment], "llm-d-0.10")] == ["pool-nmae"]
+
+
+def unknown_to_its_kind(container, table, version):
+    """Return the flags in the arguments of an engine other than vLLM that the table lacks."""
+    names = {argument.partition("=")[0] for argument in container["args"] if argument.startswith("-")}
+    return sorted(names - table.flags_of(version))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines_of_every_kind_know_what_they_are_told(name):
+    service = ENGINES[name]
+    table = engine_flags.of_kind(engine_kinds.kind(service["engine"]["type"]))
+    found = [container for container in containers(rendered(tree(qwen=service))) if container["name"] == "engine"]
+    assert found
+    for container in found:
+        version = table.version_in(container["image"]) or "1"
+        assert unknown_to_its_kind(container, table, version) == []
+        strange = {"args": [*container["args"], "--strange"]}
+        assert unknown_to_its_kind(strange, table, version) == ["--strange"]
+
+
+STACKS = dict(shipped.stacks())
+"""Examples, guides, profiles and channels, and the stacks that tests keep."""
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_the_tables_of_engines_have_every_flag_that_is_rendered(name):
+    """A flag that no table has is noticed in each container of an engine, whether a field or the user gave it."""
+    for container in containers(rendered(STACKS[name])):
+        assert flags_without_a_table(container) == []
+        if kind_of(container) is not None:
+            strange = {**container, "args": [*container["args"], "--strange=1"]}
+            assert flags_without_a_table(strange) == ["--strange"]
+
+
+def test_engines_of_all_kinds_with_a_table_are_rendered():
+    stacks = [*STACKS.values(), *(tree(qwen=service) for service in ENGINES.values())]
+    kinds = [kind_of(container) for stack in stacks for container in containers(rendered(stack))]
+    assert {kind.name for kind in kinds if kind is not None} == {*engine_kinds.names()} - {engine_kinds.CUSTOM}

@@ -42,7 +42,8 @@ SERVICES = st.from_regex(LABEL_1035, fullmatch=True)
 NAMESPACES = st.from_regex(LABEL, fullmatch=True)
 NEAR = st.sampled_from(
     [
-        "qwen", "qwen-epp", "qwen-decode", "qwen-prefill", "qwen-decode-0", "qwen-canary", "qwen-epp-epp", "phoebe",
+        "qwen", "qwen-epp", "qwen-decode", "qwen-prefill", "qwen-decode-0", "qwen-decode-a", "qwen-encode",
+        "qwen-canary", "qwen-epp-epp", "phoebe",
         "q" * 33, "q" * 34, "q" * 62 + "r", "q" * 63,
     ]
 )  # fmt: skip
@@ -51,11 +52,14 @@ PLACES = st.tuples(SERVICES | NEAR, HOMES, st.sampled_from(sorted(SHAPES)))
 ACCOUNTS = st.lists(NAMESPACES, min_size=1, max_size=3).map(".".join) | st.just(f"{'a' * 62}.{'b' * 62}")
 
 
+SUFFIXES = ("", "-epp", "-decode", "-prefill", "-decode-0", "-decode-a", "-encode", "-canary", "-epp-epp")
+
+
 @st.composite
 def neighbours(draw):
     """Draw two services with names and namespaces that have as much in common as they can."""
     name, namespace, shape = draw(PLACES)
-    suffix = draw(st.sampled_from(["", "-epp", "-decode", "-prefill", "-decode-0", "-canary", "-epp-epp"]))
+    suffix = draw(st.sampled_from(SUFFIXES))
     other = draw(st.just(name + suffix) | SERVICES | NEAR)[:63].rstrip("-")
     home = draw(st.just(namespace) | HOMES)
     assume((other, home) != (name, namespace))
@@ -147,7 +151,7 @@ def illegal_in(template):
 @given(place=PLACES, account=ACCOUNTS)
 def test_every_rendered_name_is_legal(place, account):
     name, namespace, shape = place
-    metered = {"interceptor": {"enabled": not {"canary", "prefill"} & SHAPES[shape].keys()}}
+    metered = {"interceptor": {"enabled": not {"canary", "prefill", "encode"} & SHAPES[shape].keys()}}
     stack = tree(**{name: {**SHAPES[shape], "namespace": namespace, **metered}})
     stack["namespaceOptions"] = {"create": True}
     stack["interceptor"] = {"mode": "label", "namespace": "metering", "serviceAccountName": account}
@@ -362,7 +366,18 @@ def test_the_sidecar_outlives_the_engine_that_it_asks():
 
 
 RECREATE = {"rollout": {"type": "Recreate"}}
-CROWD = [f"qwen{suffix}" for suffix in ("", "-canary", "-canary-canary", "-epp", "-canary-epp", "-weights", "-decode")]
+SETS = {"sets": {"a": {}, "budget": {"replicas": 2}, "budget-a": {}, "canary-decode": {}, "decode": {}}}
+ROLES = [
+    {},
+    {"prefill": {}},
+    {"prefill": {}, **RECREATE},
+    {"replicas": 2},
+    {"encode": {}},
+    {"decode": SETS},
+    {"prefill": SETS, "decode": SETS, "encode": {}},
+]
+_ENDS = ("", "-canary", "-canary-canary", "-epp", "-canary-epp", "-weights", "-decode", "-decode-a", "-encode")
+CROWD = [f"qwen{suffix}" for suffix in _ENDS]
 REFUSED = ("would make the same object as", "is used by", "finds only Services of one namespace")
 
 
@@ -375,13 +390,14 @@ def crowds(draw):
         service = {"namespace": draw(st.sampled_from(["models", "models", "elsewhere"]))}
         if draw(st.booleans()):
             service["name"] = draw(st.sampled_from([*CROWD, "one", "two"]))
-        service |= draw(st.sampled_from([{}, {"prefill": {}}, {"prefill": {}, **RECREATE}, {"replicas": 2}]))
+        service |= draw(st.sampled_from(ROLES))
         service |= draw(st.sampled_from([{}, {"storage": {"type": "dedicated", "size": "10Gi"}}]))
         if draw(st.booleans()):
-            service["canary"] = {"weight": draw(st.integers(0, 100)), "replicas": 2}
+            number = {} if "decode" in service else {"replicas": 2}
+            service["canary"] = {"weight": draw(st.integers(0, 100)), **number}
             service["canary"] |= draw(st.sampled_from([{}, {"model": {"source": "hf://org/next", "size": "1Gi"}}]))
         if metered:
-            enabled = not {"canary", "prefill"} & service.keys()
+            enabled = not {"canary", "prefill", "encode"} & service.keys()
             service["interceptor"] = {"enabled": enabled, "resourceId": draw(st.sampled_from("abc"))}
         services[key] = service
     made = tree(**services)

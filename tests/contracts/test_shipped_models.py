@@ -106,4 +106,4 @@ def test_a_model_that_is_too_large_is_noticed():
     stack = shipped(Path("examples/shared-weights.yaml"))
     stack["services"]["mistral"]["parallelism"] = {"tensor": 1}
     (variant,) = variants(plan(stack))
-    assert demand(variant.decode, model(variant.source)) > room(variant.decode, SHOWN)
+    assert demand(variant.roles["decode"], model(variant.source)) > room(variant.roles["decode"], SHOWN)

@@ -20,9 +20,9 @@ ORDER = ("models", "planning", "manifests", "judging")
 """Rooms in the order of the walk. `facts` is asked wherever a step needs an answer."""
 EXAMPLES = ("canary", "devices", "metered", "multi-node", "network-policies", "profile", "routes", "shared-weights")
 FURTHER = ("apart", "ranked")
+_CLAIMED = "rules check the size of a claim before the plan has it"
 _ENDS = "flows of several pods have the same end"
 _FETCHED = "a rule reads a Job's variables without those of the user, of which these Jobs have none"
-_FOLLOWED = "pods have a hash of their device claim, which is an object of its own"
 _GRANTED = "a Role and its binding have the same metadata"
 _LAYERS = "a value of the configuration goes into several merged trees"
 _LINE = "an image is looked up for an error of its settings, and for a warning of the plan"
@@ -31,27 +31,32 @@ _ORDER = "several objects of an owner have the same predecessors"
 _PODS = "leader and workers of a replica have equal parts"
 _PRIVILEGES = "a cluster's namespaces have to admit what is found, and a namespace of the stack refuses it"
 _RELEASE = "several variants have the same part of the release"
+_ROLES = "a generation, and the facts of a picker, are told by the spec of a variant alone"
 _SHAPE = "the release repeats a shape, and pickers of several variants are judged by it"
+_STARTUP = "probes and waits of several roles have the same startup time"
 _STAGES = "a later stage of a selection asks it again of the profiles that an earlier one has left"
 _TEXTS = "each variant searches its preset for a URL, and its file for texts to quote"
 _TRIED = "a profile is tried, and then the service that has it"
 REPEATED = {
     "judging.pod_security.findings": _PRIVILEGES,
     "manifests.network._peers": _ENDS,
+    "manifests.pods._mounts": _PODS,
+    "manifests.pods._probe": _PODS,
     "manifests.pods._variable": _PODS,
     "manifests.pods._volumes": _PODS,
     "manifests.pods.affinity": _PODS,
     "manifests.pods.fetching": _PODS,
-    "manifests.serving._claim_spec": _FOLLOWED,
     "models.layers._copy_below": _LAYERS,
     "models.layers.copy_value": _LAYERS,
     "planning.fit.cache.groups": _MODEL,
     "planning.fit.memory.fits": _TRIED,
-    "planning.fit.served.source_of": _MODEL,
+    "planning.fit.served._source": _MODEL,
     "planning.ground.flows._ends": _ENDS,
+    "planning.ground.lifecycle.startup_seconds": _STARTUP,
     "planning.ground.marks.with_mark": _GRANTED,
     "planning.ground.order._Order._before": _ORDER,
     "planning.ground.yaml_text.texts": _TEXTS,
+    "planning.hardware.device_claims.requests": _CLAIMED,
     "planning.interceptor.facts.Facts.line_of": _LINE,
     "planning.picker.config._with_flow_control": _RELEASE,
     "planning.picker.value_combinations._fits": _RELEASE,
@@ -59,6 +64,7 @@ REPEATED = {
     "planning.releases.engine_versions.of_image": _RELEASE,
     "planning.selection.stages.StageFacts.nodes": _STAGES,
     "planning.selection.stages.preferred_place": _STAGES,
+    "planning.variant.roles.of": _ROLES,
     "planning.weights.claims.fetch": _FETCHED,
 }
 """Functions that do the same work again, with the reason. None may come to them, and whoever mends one removes it."""

@@ -217,6 +217,13 @@ def test_everything_is_read_for_a_file_and_survives_it(server, tmp_path):
     assert facts_file.read(tmp_path / "facts.json") == facts
 
 
+def test_the_version_is_read_for_pods_that_mount_images_alone(server):
+    image = NameReference("registry.example/m:v1", "models", ConfigPath("services", "qwen"))
+    facts = read(server, Needs(image_volumes=(image,)))
+    assert (facts.version, facts.origin) == ("v1.36.0", None)
+    assert read(server, Needs()).version is None
+
+
 def test_what_a_stack_needs_is_read_and_nothing_else(server):
     found = read(server)
     assert found.namespaces == Namespaces(

@@ -149,6 +149,44 @@ def encoded(text):
     return base64.b64encode(text.encode()).decode()
 
 
+DEPLOYMENTS = PODS.replace("/api/v1/", "/apis/apps/v1/").replace("/pods", "/deployments")
+POOLS = PODS.replace("/api/v1/", "/apis/inference.networking.k8s.io/v1/").replace("/pods", "/inferencepools")
+PROXY = "/api/v1/namespaces/models/services/qwen-proxy"
+
+
+def of_variant(name, component, **more):
+    item = named(name, **more)
+    item["metadata"]["labels"] = {"app.kubernetes.io/name": "qwen", "app.kubernetes.io/component": component}
+    return item
+
+
+def with_containers(name, component, *containers):
+    template = {"spec": {"containers": [{"name": container} for container in containers]}}
+    return of_variant(name, component, spec={"template": template})
+
+
+def test_the_service_of_proxies_is_read_by_its_name(api):
+    engines = with_containers("qwen-decode", "model-server", "vllm", "proxy")
+    api.answers = {
+        DEPLOYMENTS: {"items": [with_containers("qwen-epp", "endpoint-picker", "epp", "proxy"), engines]},
+        PROXY: named("qwen-proxy"),
+    }
+    assert read(api).of(SERVICE) == [named("qwen-proxy")]
+    api.refused = {PROXY}
+    assert read(api).unread().keys() == {SERVICE}
+    api.answers[DEPLOYMENTS] = {"items": [with_containers("qwen-epp", "endpoint-picker", "epp"), engines]}
+    assert read(api).unread() == {}
+
+
+def test_the_service_of_proxies_is_read_if_their_pickers_are_gone_and_it_may_be_read(api):
+    pool = of_variant("qwen", "endpoint-picker", spec={"endpointPickerRef": {"name": "qwen-epp"}})
+    api.answers = {POOLS: {"items": [pool]}, DEPLOYMENTS: {"items": []}, PROXY: named("qwen-proxy")}
+    assert read(api).of(SERVICE) == [named("qwen-proxy")]
+    api.refused = {PROXY}
+    snapshot = read(api)
+    assert (snapshot.of(SERVICE), snapshot.unread()) == ([], {})
+
+
 def gateway_with(*references):
     listeners = [{"name": "https", "tls": {"certificateRefs": [*references]}}, {"name": "http"}]
     return named("a", spec={"listeners": listeners})

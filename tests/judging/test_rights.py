@@ -103,6 +103,12 @@ def test_a_status_lists_the_services_among_which_an_interceptor_searches():
     assert granted(Purpose.STATUS, metered) - granted(Purpose.STATUS) == lists("models", "/services")
 
 
+def test_a_status_reads_the_services_of_proxies_by_name():
+    proxied = tree(qwen={"endpointPicker": {"proxy": {}}}, bert={})
+    added = granted(Purpose.STATUS, proxied) - granted(Purpose.STATUS)
+    assert added == {("models", "", "services", ("qwen-proxy",), "get")}
+
+
 def test_a_status_reads_the_interceptor_in_another_namespace_whoever_deploys_it():
     metered = tree(qwen={"endpointPicker": {"enabled": False}})
     metered |= {"interceptor": {"mode": "label", "namespace": "meters"}}

@@ -103,7 +103,7 @@ def test_the_number_that_an_autoscaler_left_is_said_where_it_is_switched_off():
 def test_a_replica_over_several_nodes_is_a_group():
     """See defects A17."""
     spanning = {"parallelism": {"pipeline": 2}, "prefill": {"parallelism": {"pipeline": 2}}}
-    name = plan(tree(qwen=spanning)).services[0].primary.prefill.name
+    name = plan(tree(qwen=spanning)).services[0].primary.roles["prefill"].name
     found = live(2, kind="LeaderWorkerSet", group="leaderworkerset.x-k8s.io", name=name)
     (line,) = replicas(found, **spanning)
     assert line.startswith(

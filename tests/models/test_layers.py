@@ -90,7 +90,13 @@ def test_a_reference_is_replaced_whole(group):
     assert merged(low, high) == high
 
 
-@pytest.mark.parametrize("path", [("services", "gateway"), ("caches", "tls"), ("sidecar", "tls"), ("services", "env")])
+NAMED = [
+    *(("services", "gateway"), ("services", "env"), ("caches", "tls"), ("sidecar", "tls")),
+    *(("volumes", "patch"), ("initContainers", "gateway"), ("claims", "facts")),
+]
+
+
+@pytest.mark.parametrize("path", NAMED)
 def test_a_name_that_sounds_like_a_reference_is_none(path):
     first, second = path
     assert merged({first: {second: {"a": {"x": 1}}}}, {first: {second: {"a": {"y": 2}}}}) == {
@@ -105,6 +111,12 @@ def test_a_group_keeps_nothing_of_another_type_and_merges_within_one(group):
     assert merged(low, {group: {"type": "a", "y": 2}}) == {group: {"type": "a", "x": 1, "y": 2}}
     assert merged(low, {group: {"y": 2}}) == {group: {"type": "a", "x": 1, "y": 2}}
     assert merged({group: {"x": 1}}, {group: {"type": "b"}}) == {group: {"x": 1, "type": "b"}}
+
+
+def test_a_volume_keeps_nothing_of_another_type_and_merges_within_one():
+    low = {"volumes": {"files": {"type": "a", "x": 1}}}
+    assert merged(low, {"volumes": {"files": {"type": "b"}}}) == {"volumes": {"files": {"type": "b"}}}
+    assert merged(low, {"volumes": {"files": {"y": 2}}}) == {"volumes": {"files": {"type": "a", "x": 1, "y": 2}}}
 
 
 def test_arguments_merge_by_flag_only_where_both_are_lists_of_text():

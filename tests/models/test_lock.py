@@ -25,6 +25,7 @@ PINS = {
     Path("services", "zeta", "model"): pin("zeta", architecture={"layers": 36, "kvHeads": 8}),
     MODEL: pin(moved=True),
     MODEL / "lora" / "adapters" / "sql": pin("sql", deployed=True),
+    MODEL / "speculative" / "draft": pin("draft"),
     Path("services", "qwen", "canary", "model"): pin("qwen4"),
     Path("caches", "mistral"): pin("mistral", settings={"ignorePatterns": ("a/**",)}),
 }
@@ -170,6 +171,7 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
         ({"adapters": ["sql"], "profile": "small", "prefill": None}, "adapters, prefill, profile"),
         ({"canary": {"adapters": "sql"}}, "canary.adapters"),
         ({"adapters": {"sql": 7}}, "adapters.sql"),
+        ({"draft": "one"}, "draft"),
     ],
 )
 def test_a_block_without_mappings_is_refused_although_its_check_is_right(changes, keys):

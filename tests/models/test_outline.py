@@ -31,7 +31,7 @@ def test_invalid_entries_of_a_list_are_left_out():
 
 
 def test_a_class_with_an_invalid_key_is_no_class_and_leaves_others():
-    found = Outline.of({"accelerators": {"whole": {"vendor": "cpu"}, "wrong": {"vendor": "none", "product": "x"}}})
+    found = Outline.of({"accelerators": {"whole": {"vendor": "cpu"}, "wrong": {"vendor": "No Vendor", "product": "x"}}})
     assert list(found.classes) == ["whole"]
     assert found.is_mistaken(Path("accelerators"))
 

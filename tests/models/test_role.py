@@ -2,7 +2,9 @@
 
 import pytest
 
-from models.role import Health, Pod, Resources, RollingUpdate
+from models.containers import Resources
+from models.health import Health
+from models.role import Pod, RollingUpdate
 from tests.support.stacks import mistakes, tree
 
 

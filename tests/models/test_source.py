@@ -12,7 +12,7 @@ COMMIT = "0f" * 20
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ftp://a/b", "has an unknown scheme (ftp://a/b); begin with kit://, hf://, s3://, pvc://, image://"),
+        ("ftp://a/b", "has an unknown scheme (ftp://a/b); begin with kit://, hf://, s3://, pvc://, oci://, image://"),
         (
             "hf://model",
             (
@@ -93,9 +93,9 @@ def test_a_pin_adds_nothing_but_the_content(pinned, text, expected):
 
 
 def test_the_tag_of_a_kit_and_the_served_name_follow_from_the_source():
-    assert source.kit_tag("kit://hub.example:5000/a/b:v1") == "v1"
-    assert source.kit_tag(f"kit://hub.example/a/b@{DIGEST}") is None
-    assert source.kit_tag("image://hub.example/a/b:v1") is None
+    assert source.tag_of_files("kit://hub.example:5000/a/b:v1") == "v1"
+    assert source.tag_of_files(f"kit://hub.example/a/b@{DIGEST}") is None
+    assert source.tag_of_files("image://hub.example/a/b:v1") is None
     assert source.served_name(None, "hf://org/model@main") == "org/model"
     assert source.served_name("other", "hf://org/model") == "other"
     assert source.served_name(None, "s3://bucket/a") is None

@@ -12,6 +12,7 @@ PRIMARY = {
     "objectives": [],
     "serviceHost": "qwen.models.svc.cluster.local:8000",
     "endpointPickerHost": "qwen-epp.models.svc.cluster.local:9002",
+    "proxyHost": None,
     "roles": {
         "decode": {
             "workload": {"kind": "Deployment", "name": "qwen-decode"},
@@ -95,12 +96,29 @@ def readiness(stack, awaited=("qwen",)):
         ),
         pytest.param({"canary": {"weight": 0, "replicas": 0}}, "", id="canary that gets no requests"),
         pytest.param({"prefill": {"replicas": 0}}, "", id="prefill answers nobody"),
+        pytest.param({"decode": {"sets": {"a": {"replicas": 0}, "b": {}}}}, "", id="a set with replicas answers"),
+        pytest.param(
+            {"decode": {"sets": {"a": {"replicas": 0}, "b": {"replicas": 0}}}},
+            f"{ASLEEP.replace('decode', 'decode-a')}; {ASLEEP.replace('decode', 'decode-b')}",
+            id="no set has replicas",
+        ),
         pytest.param({"route": {"enabled": False}}, "", id="no route, so clients ask the Service"),
     ],
 )
 def test_a_service_is_ready_if_the_run_saw_all_that_a_request_needs(service, message):
     """See zerfoo 7.7."""
     assert readiness(tree(qwen=service)) == (not message, message)
+
+
+def test_outputs_have_a_role_with_its_devices_for_each_set_of_decode_pods():
+    sets = {"amd": {"accelerator": "amd", "replicas": 2}, "nvidia": {"parallelism": {"tensor": 4}}}
+    roles = outputs.of_stack(plan(tree(qwen={"decode": {"sets": sets}})), None)["services"]["qwen"]["primary"]["roles"]
+    assert {
+        name: (role["workload"]["name"], role["gpus"]["vendor"], role["gpus"]["max"]) for name, role in roles.items()
+    } == {
+        "decode-amd": ("qwen-decode-amd", "amd", 2),
+        "decode-nvidia": ("qwen-decode-nvidia", "nvidia", 4),
+    }
 
 
 def test_a_service_that_sleeps_may_have_no_pods():

@@ -224,7 +224,8 @@ def test_the_remedy_for_what_does_not_reach_a_custom_engine_passes(mistaken, men
     """See defects R5."""
     found = messages({"engine": CUSTOM, **mistaken})
     remedy = (
-        "remove it, set parallelism.tensor to the number of devices, and write the engine's own flag in engine.args"
+        "remove it, set parallelism.tensor to the number of devices of a pod, and write the engine's own flag in "
+        "engine.args"
     )
     assert any(line.endswith(f"does not reach a custom engine; {remedy}") for line in found)
     assert messages({"engine": {**CUSTOM, "args": ["--pp-size=2"]}, **mended}) == []

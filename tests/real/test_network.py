@@ -312,6 +312,20 @@ def test_without_a_way_from_the_gateway_there_is_no_edge_from_it(ask, change):
     assert ask(objects).refused(policies(objects), flows) == [*map(str, flows)]
 
 
+def test_everybody_reaches_a_proxy_and_it_reaches_the_pods_of_its_pool_alone(ask):
+    proxied = tree(qwen={"prefill": {}, "endpointPicker": {"proxy": {}}}, bert={}) | {"networkPolicies": {}}
+    del proxied["gateway"]
+    objects = rendered(proxied)
+    clients = ("stranger", "neighbour", "elsewhere")
+    open_ = [*to({"qwen-epp": [8081]}, *clients), *to({"qwen-decode": [8000]}, "qwen-epp")]
+    closed = [
+        *to({"qwen-epp": [9002, 9003, 9004, 9090], "qwen-decode": [8000], "bert-epp": [8081]}, *clients),
+        *to({"bert-decode": [8000], "elsewhere": [8000]}, "qwen-epp"),
+    ]
+    assert ask(objects).refused(policies(objects), open_) == []
+    assert ask(objects).refused(policies(objects), closed) == [*map(str, closed)]
+
+
 def test_a_gateway_in_the_services_namespace_is_found_by_its_labels(ask):
     near = tree() | {"networkPolicies": {"gatewayPods": {"app": "neighbour"}}}
     del near["gateway"]["namespace"]

@@ -9,7 +9,7 @@ from tests.support.cluster.plane import serve_moved_kinds
 from tests.support.cluster.server import accepts
 from tests.support.cluster.verdicts import edited, ours
 from tests.support.commands import rendering
-from tests.support.stacks import SHIPPED, find, rendered, tree
+from tests.support.stacks import SHIPPED, WORDS, find, rendered, tree
 from tests.support.stacks.varied import VARIED
 
 pytestmark = pytest.mark.real
@@ -22,8 +22,8 @@ def _kinds_that_moved(plane, tools):
 
 @pytest.fixture(scope="module")
 def shipped(plane):
-    """Render every shipped stack, and make the namespaces that their objects are in."""
-    objects = {path: list(yaml.safe_load_all(rendering(path))) for path in SHIPPED}
+    """Render every stack that is a file, and make the namespaces that their objects are in."""
+    objects = {path: list(yaml.safe_load_all(rendering(path))) for path in (*SHIPPED, *WORDS)}
     places = {manifest["metadata"].get("namespace") for rendering in objects.values() for manifest in rendering} - {
         None
     }
@@ -36,7 +36,7 @@ def namespace(name):
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*SHIPPED, *WORDS], ids=lambda path: path.stem)
 def test_the_server_accepts_every_rendered_object_strictly(path, plane, shipped):
     """See zerfoo 9.10."""
     text = "---\n".join(yaml.safe_dump(manifest) for manifest in shipped[path] if manifest["kind"] != "Namespace")

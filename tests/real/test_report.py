@@ -55,6 +55,16 @@ def marked(number):
     }
 
 
+def with_file(text):
+    """Return a service whose pods have a file, and a container beside the engine."""
+    volumes = {"settings": {"type": "config-map", "mountPath": "/etc/engine", "files": {"engine.yaml": text}}}
+    containers = {"exporter": {"image": "registry.example/exporter:v1"}}
+    return {"replicas": 2, "pod": {"volumes": volumes, "containers": containers}}
+
+
+STAGE = re.compile(r"-(decode|encode|prefill)(-\w+)?$")
+"""End of the name of a workload: its stage, and its set of pods."""
+SETS = {"sets": {"long": {}, "short": {}}}
 CHANGES = {
     "gone": ({}, None),
     "fresh": (None, {}),
@@ -72,6 +82,9 @@ CHANGES = {
     "surging": ({"replicas": 1}, {"replicas": 1, **SURGE, **NEWER}),
     "shrunk": ({"replicas": 4}, {"replicas": 2, **NEWER}),
     "scaled": ({"autoscaling": SCALING}, {"autoscaling": SCALING, **NEWER}),
+    "filed": (with_file("a: hunter2-1"), with_file("a: hunter2-2")),
+    "split": ({**PICKED, "prefill": {}}, {**PICKED, "prefill": SETS}),
+    "seeing": ({**PICKED, "encode": {}}, {**PICKED, "encode": {"replicas": 2}}),
     "longer": ({**SURGE, "context": 8192}, {**SURGE, "context": 32768}),
 }
 """Services before and after the change; None for one that is not there."""
@@ -79,6 +92,7 @@ ENDS = {
     "gone": (1, 0), "fresh": (0, 1), "renamed": (1, 1), "replaced": (1, 1), "pair": (1, 1), "asleep": (0, 2),
     "idle": (0, 0), "grown": (1, 3), "kept": (1, 1), "recreated": (2, 2), "small": (1, 1), "large": (1, 1),
     "rolled": (4, 4), "surging": (1, 1), "shrunk": (4, 2), "scaled": (2, 2), "longer": (1, 1),
+    "filed": (2, 2), "split": (1, 1), "seeing": (1, 1),
 }  # fmt: skip
 """Ready endpoints of each service before and after the change."""
 SELECTOR = "selector = labels.role_selector(variant.names, workload.role)\n"
@@ -319,7 +333,7 @@ def fates(story):
     found = dict[str, list[str]]()
     for line in story.report.splitlines():
         name = line[2:].partition(" · ")[0]
-        if line[:1] in "!+-~" and name.endswith(("-decode", "-prefill")):
+        if line[:1] in "!+-~" and STAGE.search(name):
             found.setdefault(name.partition("-")[0], []).append(line)
     return found
 
@@ -349,19 +363,23 @@ def test_no_endpoint_is_ready_at_some_moment_where_the_report_says_so_and_only_t
 def test_as_many_endpoints_stay_ready_as_the_report_says(story, fates):
     lines = {key: " ".join(found) for key, found in fates.items()}
     least = {key: int(match[1]) for key, line in lines.items() if (match := re.search(r"at least (\d+) of", line))}
-    assert least == {"rolled": 3, "surging": 1, "shrunk": 1, "scaled": 1, "longer": 1}
+    assert least == {"rolled": 3, "surging": 1, "shrunk": 1, "scaled": 1, "longer": 1, "filed": 1}
     assert {key: number for key, number in least.items() if min(story.numbers[key]) < number} == {}
     assert min(story.numbers["rolled"]) == 3
 
 
 def test_nothing_restarts_where_the_report_says_so(story, fates):
     quiet = {key for key, lines in fates.items() if "nothing restarts" in lines[0]}
-    assert quiet == {"idle", "grown", "kept"}
+    assert quiet == {"idle", "grown", "kept", "seeing"}
     assert {key: story.numbers[key] for key in quiet if story.numbers[key] != sorted(story.numbers[key])} == {}
 
 
 def test_pods_of_another_name_or_generation_are_ready_before_the_old_ones_end(story):
-    assert {key: min(story.numbers[key]) for key in ("renamed", "pair")} == {"renamed": 1, "pair": 1}
+    assert {key: min(story.numbers[key]) for key in ("renamed", "pair", "split")} == {
+        "renamed": 1,
+        "pair": 1,
+        "split": 1,
+    }
 
 
 def test_two_sizes_of_a_model_give_two_numbers_of_minutes(fates):

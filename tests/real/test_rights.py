@@ -27,18 +27,37 @@ pytestmark = pytest.mark.real
 NAMESPACE = "rights"
 GATEWAYS = "rights-gateways"
 PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "secrets": ["registry"]}
-SERVICE = {"model": PULLED, "pod": {"priorityClassName": "rights"}}
+NETWORK = "nic.rights.example"
+SERVICE = {
+    "model": PULLED,
+    "pod": {
+        "priorityClassName": "rights",
+        "claims": {"nic": {"deviceClassName": NETWORK}},
+        "initContainers": {"wait": {"image": "registry.example/wait:v1"}},
+        "privileges": {"reason": "the engine pins memory", "root": True, "capabilities": ["IPC_LOCK"]},
+        "volumes": {"settings": {"type": "config-map", "mountPath": "/etc/engine", "files": {"engine.yaml": "a: 1\n"}}},
+    },
+    "endpointPicker": {"proxy": {}},
+}
+STAGES = {"encode": {}, "prefill": {"sets": {"long": {}, "short": {}}}}
 STORED = {
     "model": {"source": "hf://org/stored@v1", "size": "64Mi"},
     "storage": {"type": "dedicated", "storageClassName": NAMESPACE},
 }
+CARDS = {
+    "driver": NETWORK,
+    "allNodes": True,
+    "pool": {"name": NAMESPACE, "generation": 1, "resourceSliceCount": 1},
+    "devices": [{"name": f"nic-{index}"} for index in range(8)],
+}
+"""Network cards that pods may claim on every node."""
 WITH_SECRETS = Options(secrets=True)
 UNCHECKED = ("went unchecked", "could not be read")
 RBAC = "rbac.authorization.k8s.io/v1"
 
 
 def stack():
-    whole = tree(qwen=SERVICE, stored=STORED) | {"namespace": NAMESPACE}
+    whole = tree(qwen=SERVICE, staged=STAGES, stored=STORED) | {"namespace": NAMESPACE}
     return whole | {"gateway": {"name": "gateway", "namespace": GATEWAYS, "provider": "istio", "version": "1.31.2"}}
 
 
@@ -70,6 +89,8 @@ def ground(plane, earlier):
         named("Namespace", NAMESPACE),
         named("Namespace", GATEWAYS),
         named("PriorityClass", "rights", api="scheduling.k8s.io/v1", value=10),
+        named("DeviceClass", NETWORK, api="resource.k8s.io/v1", spec={"selectors": [{"cel": {"expression": "true"}}]}),
+        named("ResourceSlice", NAMESPACE, api="resource.k8s.io/v1", spec=CARDS),
         named("Secret", "registry", NAMESPACE),
         named(
             "Gateway",

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.cluster.deployments import volume
 from tests.support.cluster.plane import serve_moved_kinds
+from tests.support.cluster.remains import assert_gone
 from tests.support.cluster.server import read
 from tests.support.stacks import rendered, shipped
 from tests.support.waits import eventually
@@ -142,25 +143,6 @@ def decode_pods(deployed, namespace):
 
 def running(deployed, namespace):
     return {name for name, pod in decode_pods(deployed, namespace).items() if pod["status"]["phase"] == "Running"}
-
-
-def left(plane, namespace):
-    """Return what of a stack is still in a namespace, cluster-scoped objects included."""
-    kinds = (
-        "deployments,leaderworkersets,statefulsets,services,inferencepools,httproutes,configmaps,roles,rolebindings,"
-    )
-    kinds += "serviceaccounts,poddisruptionbudgets,resourceclaimtemplates,resourceclaims,pods,destinationrules"
-    found = [*read(plane, kinds, namespace), *read(plane, "clusterrolebindings")]
-    ours = [item for item in found if f"{namespace}" in json.dumps(item["metadata"])]
-    granted = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("ServiceAccount", "models")}
-    return {(item["kind"], item["metadata"]["name"]) for item in ours} - granted
-
-
-def assert_gone(plane, namespace):
-    deadline = time.monotonic() + 240
-    while (there := left(plane, namespace)) and time.monotonic() < deadline:
-        time.sleep(1)
-    assert there == set()
 
 
 TOPOLOGIES = {

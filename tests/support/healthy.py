@@ -17,6 +17,7 @@ from tests.support.cluster.status import marked
 from tests.support.stacks import tree
 
 NOW = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)
+_GROUP = "leaderworkerset.sigs.k8s.io"
 THEN = "2026-11-28T10:00:00Z"
 SIZE = "leaderworkerset.sigs.k8s.io/size"
 
@@ -82,10 +83,16 @@ def _pods(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     elif item["kind"] == "LeaderWorkerSet":
         template = spec["leaderWorkerTemplate"]
         for group in range(spec["replicas"]):
-            added = {labels.GROUP: item["metadata"]["name"], "leaderworkerset.sigs.k8s.io/group-index": str(group)}
-            yield _pod(item, str(group), template["leaderTemplate"], added)
+            added = {labels.GROUP: item["metadata"]["name"], f"{_GROUP}/group-index": str(group)}
+            leader = template.get("leaderTemplate", template["workerTemplate"])
+            yield _pod(item, str(group), leader, added | {f"{_GROUP}/worker-index": "0"})
             for worker in range(1, template["size"]):
-                yield _pod(item, f"{group}-{worker}", template["workerTemplate"], added)
+                yield _pod(
+                    item,
+                    f"{group}-{worker}",
+                    template["workerTemplate"],
+                    added | {f"{_GROUP}/worker-index": str(worker)},
+                )
 
 
 def _pod(

@@ -1,4 +1,4 @@
-"""Flags, variables and JSON values of engines, compared with the tables that were read in vLLM's wheels."""
+"""Flags, variables and JSON values of engines, compared with the tables that were read in the engines' own files."""
 
 import json
 import re
@@ -9,11 +9,24 @@ from typing import Any
 
 import yaml
 
+from planning.releases import engine_flags, engine_kinds
+from planning.releases.engine_kinds import EngineKind
+
 VERSION_OF = {"ghcr.io/llm-d/llm-d-cuda:v0.5.1": "0.15.1"}
 """Versions of vLLM in images whose tag is another version."""
 FREE_JSON = {"--additional-config", "--hf-overrides"}
 """Flags whose JSON the engine does not check."""
+ENCODER_KEYS: dict[str, set[str] | None] = {
+    "--ec-transfer-config.ec_connector": None,
+    "--ec-transfer-config.ec_connector_extra_config": None,
+    "--ec-transfer-config.ec_role": {"ec_producer", "ec_consumer", "ec_both"},
+}
+"""Keys of the transfer of what encoders put out, with their values, or None for any value (vllm 0.26.0 to 0.32.0,
+vllm/config/ec_transfer.py; SHA-256 of that of 0.30.0:
+0eabb2c25194676d23c6acf59562672a1dd24415043ac5737d621ce0d681ec70). The table of vLLM has no keys of that file."""
 SERVE = ["vllm", "serve"]
+SCRIPT_END = 'exec vllm serve "$@"'
+"""End of a script that hands its arguments to vLLM."""
 
 
 @cache
@@ -63,9 +76,51 @@ def unknown_to_engine(container: Mapping[str, Any]) -> Iterator[str]:
 
 def unknown_values(key: str, value: object, version: str) -> Iterator[str]:
     """Yield the key of a flag's JSON object, or its value, if a version does not know it."""
+    if key in ENCODER_KEYS:
+        values = ENCODER_KEYS[key]
+        yield from [] if values is None or value in values else [f"{key}={value}"]
+        return
     yield from [] if is_known("values", key, version) else [key]
     if any(name.startswith(f"{key}=") for name in ranges("values")):
         yield from [] if is_known("values", f"{key}={value}", version) else [f"{key}={value}"]
+
+
+def flags_without_a_table(container: Mapping[str, Any]) -> list[str]:
+    """Return the flags that a container gives to an engine whose tables lack them. A custom program has no table.
+
+    If the version of the engine is unknown, a flag of any version counts.
+    """
+    kind = kind_of(container)
+    if kind is None:
+        return []
+    tokens = [*container.get("command", ()), *container.get("args", ())]
+    names = {token.partition("=")[0] for token in tokens[len(kind.program) :] if token.startswith("--")}
+    return sorted(name for name in names if not _has_flag(kind, name, container["image"]))
+
+
+def kind_of(container: Mapping[str, Any]) -> EngineKind | None:
+    """Return the kind of engine whose program a container runs; None for other programs.
+
+    The arguments of an image without a command may begin with the program.
+    """
+    tokens = [*container.get("command", ()), *container.get("args", ())]
+    if _runs_vllm(container):
+        return engine_kinds.kind(engine_kinds.VLLM)
+    kinds = (engine_kinds.kind(name) for name in engine_kinds.names())
+    return next((kind for kind in kinds if kind.program and tokens[: len(kind.program)] == kind.program), None)
+
+
+def _has_flag(kind: EngineKind, name: str, image: str) -> bool:
+    if kind.vllm_tables:
+        version = engine_version(image)
+        names = (name, f"--{name.removeprefix('--no-')}")
+        return any(ranges("flags").get(text) for text in names if version is None or is_known("flags", text, version))
+    table = engine_flags.of_kind(kind)
+    assert table is not None
+    version = table.version_in(image)
+    if version is not None:
+        return name in table.flags_of(version)
+    return any(name in names for names in table.flags.values())
 
 
 def containers(manifests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -78,5 +133,10 @@ def containers(manifests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def engines(manifests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the containers that run vLLM."""
-    return [container for container in containers(manifests) if container.get("command") == SERVE]
+    """Return the containers that run vLLM, with the command that it gets from a script."""
+    return [{**container, "command": SERVE} for container in containers(manifests) if _runs_vllm(container)]
+
+
+def _runs_vllm(container: Mapping[str, Any]) -> bool:
+    command = container.get("command", [])
+    return command == SERVE or any(word.rstrip().endswith(SCRIPT_END) for word in command)

@@ -15,6 +15,7 @@ from judging.status.states import Level
 from judging.status.topology import RoleView
 from judging.status.verdict import ServiceStatus
 from models.trees import at
+from planning.ground import stages
 from planning.ground.labels import DECODE
 from planning.ground.names import CANARY, PRIMARY
 
@@ -124,7 +125,7 @@ def _findings(links: Sequence[ServiceLink], name: str) -> Sequence[Finding]:
 
 def _has_ready_pod(workloads: Sequence[ServiceLink]) -> bool:
     """Tell whether a pod that answers is ready."""
-    return any(component.ready for component in workloads if component.role == DECODE)
+    return any(component.ready for component in workloads if stages.of_role(component.role) == DECODE)
 
 
 def _is_running(workloads: Sequence[ServiceLink]) -> bool:
@@ -234,7 +235,7 @@ def _runtime(service: ServiceStatus) -> RuntimeDocument:
     workloads = [
         workload
         for workload in replicas.workloads(service.view, service.components)
-        if (workload.component.variant, workload.component.role) == (PRIMARY, DECODE)
+        if workload.component.variant == PRIMARY and stages.of_role(workload.component.role) == DECODE
     ]
     current = sum(workload.component.ready or 0 for workload in workloads)
     desired = sum(workload.component.desired or 0 for workload in workloads)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from judging.status.contract import ConditionStatus, OtterscaleDocument, Phase
 from judging.status.records import Link
 from judging.status.verdict import ServiceStatus
+from planning.ground import stages
 from planning.ground.labels import DECODE, PREFILL
 from planning.ground.names import PRIMARY
 
@@ -48,11 +49,12 @@ def of(service: ServiceStatus) -> OtterscaleDocument:
     }
 
 
-def _count(service: ServiceStatus, role: str) -> _Count:
+def _count(service: ServiceStatus, stage: str) -> _Count:
+    """Count the replicas of a stage, over all its sets."""
     workloads = [
         component
         for component in service.components
-        if (component.link, component.variant, component.role) == (Link.WORKLOAD, PRIMARY, role)
+        if (component.link, component.variant) == (Link.WORKLOAD, PRIMARY) and stages.of_role(component.role) == stage
     ]
     ready = sum(component.ready or 0 for component in workloads)
     return _Count(ready, sum(component.desired or 0 for component in workloads), len(workloads))

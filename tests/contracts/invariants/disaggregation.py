@@ -49,6 +49,7 @@ def _arguments(world: World) -> Iterator[str]:
     yield "--enable-ssrf-protection=true"
     yield f"--inference-pool={variant.namespace}/{variant.pool}"
     yield f"--pool-group={POOL_GROUP}"
+    yield from ["--ec-connector=ec-nixl"] if variant.encodes else []
     copies = len(variant.roles[0].ranks)
     yield from [f"--data-parallel-size={copies}"] if copies > 1 else []
     if variant.say("sidecar", "tls", "prefill"):
@@ -86,8 +87,8 @@ def token_sources() -> list[dict[str, Any]]:
 def the_sidecar_may_see_its_pool_and_pods_and_nothing_else(world: World) -> Iterator[str]:
     name = f"{world.variant.pool}-decode"
     made = [kind for kind in ("Role", "RoleBinding") if (kind, name, world.variant.namespace) in world.index]
-    yield from same("decode's rights", made, ["Role", "RoleBinding"] if world.variant.disaggregated else [])
-    if not world.variant.disaggregated:
+    yield from same("decode's rights", made, ["Role", "RoleBinding"] if world.variant.asks else [])
+    if not world.variant.asks:
         return
     seen = ["list", "watch"]
     rules = [
@@ -100,10 +101,12 @@ def the_sidecar_may_see_its_pool_and_pods_and_nothing_else(world: World) -> Iter
         },
     ]
     yield from same("decode's rules", world.get("Role", name)["rules"], rules)
+    accounts = [role.say("pod", "serviceAccountName", default=name) for role in world.variant.destinations]
+    subjects = [subject(account, world.variant.namespace) for account in dict.fromkeys(accounts)]
     binding = world.get("RoleBinding", name)
-    account = world.variant.say("pod", "serviceAccountName", default=name)
     yield from same("decode's role", binding["roleRef"], reference("Role", name))
-    yield from same("decode's subject", binding["subjects"], [subject(account, world.variant.namespace)])
+    yield from same("decode's subject", binding["subjects"], subjects)
     for pods in world.pods:
         if pods.role.proxied:
+            account = pods.role.say("pod", "serviceAccountName", default=name)
             yield from same("decode's account", pods.spec["serviceAccountName"], account)

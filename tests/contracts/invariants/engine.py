@@ -65,13 +65,15 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
         "ssl-certfile": "/certificates/tls.crt" if role.certificate else None,
         "ssl-keyfile": "/certificates/tls.key" if role.certificate else None,
     }
-    yield from (f"--{flag}={value}" for flag, value in {**valued, **_agreed(world)}.items() if value is not None)
+    yield from (f"--{flag}={value}" for flag, value in {**valued, **_agreed(world, role)}.items() if value is not None)
     yield "--enable-prompt-tokens-details"
-    yield from ["--enable-force-include-usage"] if billed(world.variant) and role.name == "decode" else []
+    yield from ["--enable-force-include-usage"] if billed(world.variant) and role.stage == "decode" else []
     yield from ["--enable-scale-out"] if _tokenizes(world, role) else []
     yield from ["--data-parallel-multi-port-external-lb"] if len(role.ranks) > 1 else []
     yield from ["--enable-expert-parallel"] if role.say("parallelism", "expert") else []
     yield from _lora(world)
+    yield from ["--mm-encoder-only"] if role.stage == "encode" else []
+    yield from _outputs_of_encoders(role)
     if role.pods > 1:
         yield from (f"--nnodes={role.pods}", "--node-rank=$(LWS_WORKER_INDEX)")
         yield f"--master-addr=$({'POD_IP' if pods.serves else 'LWS_LEADER_ADDRESS'})"
@@ -85,16 +87,30 @@ def _tokenizes(world: World, role: Role) -> bool:
     version = re.search(r":v(\d+)\.(\d+)", role.say("engine", "image", default=""))
     is_older = version is not None and (int(version[1]), int(version[2])) < GATED_SINCE
     gated = world.variant.release in GATED and not is_older
-    return gated and world.variant.precise and role.name == "decode"
+    return gated and world.variant.precise and role.stage == "decode"
 
 
-def _agreed(world: World) -> dict[str, Any]:
-    """Return what the roles have to be told alike."""
+def _agreed(world: World, role: Role) -> dict[str, Any]:
+    """Return what the roles that exchange their cache have to be told alike; encode pods have none to exchange."""
     cache = world.variant.say("kvCache", default={})
     size = cache.get("blockSize", 64 if world.variant.disaggregated or world.variant.precise else None)
     transfer = {"kv_connector": CONNECTORS[cache.get("connector", "nixlv2")], "kv_role": "kv_both"}
-    written = json.dumps(transfer, separators=(",", ":")) if world.variant.disaggregated else None
+    written = (
+        json.dumps(transfer, separators=(",", ":")) if world.variant.disaggregated and role.stage != "encode" else None
+    )
     return {"block-size": size, "kv-transfer-config": written, "kv-events-config": _events(world)}
+
+
+def _outputs_of_encoders(role: Role) -> Iterator[str]:
+    """Yield how a role sends or gets what encoders put out."""
+    if role.stage != "encode" and not role.gets_outputs_of_encoders:
+        return
+    settings = {
+        "ec_connector": "ECCPUConnector",
+        "ec_connector_extra_config": {"ec_enable_nixl": True, "ec_cpu_bytes": amount(role.variant.outputs_of_encoders)},
+        "ec_role": "ec_producer" if role.stage == "encode" else "ec_consumer",
+    }
+    yield f"--ec-transfer-config={json.dumps(settings, separators=(',', ':'))}"
 
 
 def _publishes(world: World) -> bool:
@@ -135,7 +151,7 @@ def the_roles_agree_about_their_cache(world: World) -> Iterator[str]:
             if flag in AGREED
         }
         for pods in world.pods
-        if world.variant.disaggregated
+        if world.variant.disaggregated and pods.role.stage != "encode"
     ]
     yield from same("the roles' caches", settings, settings[:1] * len(settings))
     flags = AGREED if _publishes(world) else AGREED - {"--kv-events-config"}
@@ -167,9 +183,12 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
             expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.joined)) | traces(
                 world, f"{role.variant.base}-{role.name}"
             )
-        if world.variant.disaggregated or role.pods > 1 or _publishes(world):
+        transfers = world.variant.disaggregated and role.stage != "encode"
+        if transfers or role.stage == "encode" or role.pods > 1 or _publishes(world):
             expected["POD_IP"] = field("status.podIP")
-        if world.variant.disaggregated and world.variant.say("kvCache", "connector", default="nixlv2") == "nixlv2":
+        if role.stage == "encode":
+            expected |= texts(VLLM_EC_SIDE_CHANNEL_HOST="$(POD_IP)")
+        if transfers and world.variant.say("kvCache", "connector", default="nixlv2") == "nixlv2":
             # Bound and told to the other role; vLLM's own default is localhost.
             expected |= texts(VLLM_NIXL_SIDE_CHANNEL_HOST="$(POD_IP)")
         if not role.custom:
@@ -181,7 +200,7 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
 
 def _idle(world: World) -> int:
     """Return the seconds for which what is in front of an engine keeps a connection; of strangers, the longest."""
-    if world.variant.disaggregated:
+    if world.variant.asks:
         return IDLE_OF_SIDECAR
     return IDLE.get(world.variant.provider or "", max(IDLE.values())) if world.variant.is_routed else max(IDLE.values())
 

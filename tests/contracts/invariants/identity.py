@@ -31,16 +31,25 @@ def picker(world: World) -> dict[str, str]:
 def routed(world: World) -> dict[str, str]:
     """Return whom the Service of a variant finds: decode pods of any generation."""
     variant = {f"{OURS}/service": world.variant.service, f"{OURS}/variant": world.variant.variant_name}
-    return variant | {f"{OURS}/role": "decode"}
+    return variant | _decode(world)
+
+
+def destinations(world: World) -> dict[str, str]:
+    """Return what finds all decode pods of one generation."""
+    return pool(world) | _decode(world)
+
+
+def _decode(world: World) -> dict[str, str]:
+    """Return the label that all decode pods have: their role, or llm-d's where each set has a role of its own."""
+    divided = len(world.variant.destinations) > 1 or world.variant.destinations[0].name != "decode"
+    return {"llm-d.ai/role": "decode"} if divided else {f"{OURS}/role": "decode"}
 
 
 def a_generation_is_named_where_roles_exchange_their_cache(world: World) -> Iterator[str]:
     """Pods of two kinds are never there at once where both roles end before they start anew."""
     variant = world.variant
     recreated = all(role.say("rollout", "type") == "Recreate" for role in variant.roles)
-    yield from same(
-        f"{variant.base} has a generation", variant.generation is not None, variant.disaggregated and not recreated
-    )
+    yield from same(f"{variant.base} has a generation", variant.generation is not None, variant.asks and not recreated)
 
 
 def variants_are_told_apart(world: World) -> Iterator[str]:
@@ -92,7 +101,7 @@ def the_routed_service_finds_decode_alone_and_the_pool_every_role(world: World) 
 
 
 def _found(pods: Pods) -> tuple[bool, bool]:
-    return pods.serves and pods.role.name == "decode", pods.serves
+    return pods.serves and pods.role.stage == "decode", pods.serves
 
 
 def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[str]:
@@ -102,17 +111,20 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
         if not pods.serves:
             identity = {f"{OURS}/worker-of": world.variant.service, **_variant(world)}
             identity |= {f"{OURS}/role": pods.role.name}
-        expected = world.variant.labels | pods.role.say("pod", "labels", default={}) | identity
+        of_user = pods.role.say("pod", "labels", default={}) | pods.role.say("labels", default={})
+        if pods.role.name == pods.role.stage:
+            of_user = pods.role.say("pod", "labels", default={})
+        expected = world.variant.labels | of_user | identity
         expected |= marks(name, "model-server") | {
             "llm-d.ai/inference-serving": "true",
             "llm-d.ai/inferenceServing": "true",
             "llm-d.ai/model": name,
-            "llm-d.ai/role": pods.role.name,
+            "llm-d.ai/role": pods.role.stage,
         }
         metadata = pods.template["metadata"]
         yield from same(f"{pods.name} labels", metadata["labels"], expected)
         annotations = world.variant.annotations | pods.role.say("pod", "annotations", default={})
-        annotations |= _of_the_claim(world, pods)
+        annotations |= _of_the_claims(world, pods)
         if pods.serves and len(world.variant.ports) > 1:
             annotations["llm-d.ai/active-ports"] = ",".join(map(str, pods.role.pool_ports))
         yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
@@ -124,12 +136,21 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
     yield from same("picker labels", labels, expected)
 
 
-def _of_the_claim(world: World, pods: Pods) -> dict[str, str]:
-    """Return what rolls pods whose claim changes: the claim that a pod has stays as it was made."""
-    if pods.role.claim is None:
-        return {}
-    spec = world.get("ResourceClaimTemplate", pods.role.workload)["spec"]
-    return {"checksum/claim": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()}
+def _of_the_claims(world: World, pods: Pods) -> dict[str, str]:
+    """Return what rolls pods whose claims change: the claims that a pod has stay as they were made."""
+    role = pods.role
+    specs = {name: world.get("ResourceClaimTemplate", name)["spec"] for name in role.claim_templates}
+    hashes = dict[str, str]()
+    if role.workload in specs:
+        hashes["checksum/claim"] = _hash(specs.pop(role.workload))
+    if specs:
+        names = {template: name for name, template in role.claims.items()}
+        hashes["checksum/claims"] = _hash({names[template]: spec for template, spec in specs.items()})
+    return hashes
+
+
+def _hash(tree: object) -> str:
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
 
 
 def evictions_are_limited_where_there_is_more_than_one_replica(world: World) -> Iterator[str]:

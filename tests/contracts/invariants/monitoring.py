@@ -74,7 +74,7 @@ def _scraper(variant: Variant) -> str:
 
 def _scraped(variant: Variant) -> list[Role]:
     scrapes = _scraper(variant) != "none"
-    return [role for role in variant.roles if scrapes and variant.say("metrics", role.name, default=True)]
+    return [role for role in variant.roles if scrapes and variant.say("metrics", role.stage, default=True)]
 
 
 def _is_picker_scraped(variant: Variant) -> bool:

@@ -29,7 +29,7 @@ def places(variant: Variant) -> Iterator[tuple[Place, str]]:
         for role in variant.roles:
             yield ("NetworkPolicy", role.workload, variant.namespace), "model-server"
             if role.pods > 1:
-                yield ("NetworkPolicy", f"{role.workload}-worker", variant.namespace), "model-server"
+                yield ("NetworkPolicy", role.policy_of_workers, variant.namespace), "model-server"
         if variant.picked:
             yield ("NetworkPolicy", variant.picker, variant.namespace), "endpoint-picker"
 
@@ -84,12 +84,13 @@ def the_policies_let_through_what_is_needed(world: World) -> Iterator[str]:
     if not variant.picked:
         return
     begun = {_asks_pods(world, role) for role in variant.roles} | {*_past_the_pool(world)} | {*_picker_leaving(variant)}
+    begun |= {*_any_set(world)}
     policy = world.get("NetworkPolicy", variant.picker)
     yield from _compare(variant.picker, policy, identity.picker(world), {*_asking_the_picker(world)}, begun)
 
 
 def _of_a_role(world: World, role: Role, *, serves: bool) -> Iterator[str]:
-    name = role.workload if serves else f"{role.workload}-worker"
+    name = role.workload if serves else role.policy_of_workers
     labels = identity.role(world, role.name) if serves else _working(world, role)
     both = {_rule(_pods(peer), [ANY]) for peer in _peers(world, role, serves=serves)}
     asked = {*_requests(world, role), *_of_the_picker(world, role), *_scraping(world, role)} if serves else set[str]()
@@ -121,7 +122,7 @@ def _gateway_from(namespace: str, other: Variant) -> list[Peers]:
 
 def _requests(world: World, role: Role) -> Iterator[str]:
     variant = world.variant
-    decodes = role.name == "decode"
+    decodes = role.stage == "decode"
     passed = variant.say("endpointPicker", "failureMode") == "FailOpen" or variant.provider == "gke"
     if metering.billed(variant) is not None and decodes:
         spec = variant.stack["interceptor"]
@@ -154,7 +155,7 @@ def the_interceptors_policy_lets_through_what_is_needed(
     reaching = {_rule(peers, ports) for variant in metered for peers in _gateway_from(space, variant)}
     begun = {*_dns(stack, space)}
     for variant in metered:
-        pods = identity.role(World(variant, index), "decode")
+        pods = identity.destinations(World(variant, index))
         begun.add(_rule(_in(variant.namespace, space, pods), _tcp(variant.port)))
     if spec["mode"] == "label":
         begun.add(_api_server(stack))
@@ -177,7 +178,7 @@ def _of_the_picker(world: World, role: Role) -> Iterator[str]:
     picker_labels, events = identity.picker(world), _events(role)
     if not world.variant.picked:
         return
-    if role.name == "decode" and _tokenizes(world):
+    if role.stage == "decode" and _tokenizes(world):
         yield _rule(_pods(picker_labels), _tcp(*role.pool_ports[1:], *events))
         every = {key: value for key, value in picker_labels.items() if "generation" not in key}
         yield _rule(_pods(every), _tcp(world.variant.port))
@@ -186,9 +187,18 @@ def _of_the_picker(world: World, role: Role) -> Iterator[str]:
 
 
 def _asks_pods(world: World, role: Role) -> str:
-    only = role.name == "decode" and _tokenizes(world)
+    only = role.stage == "decode" and _tokenizes(world)
     ports = _tcp(*(role.pool_ports[1:] if only else role.pool_ports), *_events(role))
     return _rule(_pods(identity.role(world, role.name)), ports)
+
+
+def _any_set(world: World) -> Iterator[str]:
+    """Yield the rules for decode pods that precede the sets, or that a set of another name has."""
+    destinations = world.variant.destinations
+    is_divided = len(destinations) > 1 or destinations[0].name != "decode"
+    if is_divided and not _tokenizes(world):
+        for role in destinations:
+            yield _rule(_pods(identity.destinations(world)), _tcp(*role.pool_ports, *_events(role)))
 
 
 def _past_the_pool(world: World) -> Iterator[str]:
@@ -209,7 +219,7 @@ def _type(variant: Variant) -> str:
 def _scraping(world: World, role: Role) -> Iterator[str]:
     variant = world.variant
     follows = ENGINE_METRICS & {metric["type"] for metric in (role.scaling or {}).get("metrics", [])}
-    if follows or (_type(variant) != "none" and variant.say("metrics", role.name, default=True)):
+    if follows or (_type(variant) != "none" and variant.say("metrics", role.stage, default=True)):
         yield from (_rule(scraper, _tcp(*role.engine_ports)) for scraper in _scrapers(variant))
 
 
@@ -218,6 +228,8 @@ def _asking_the_picker(world: World) -> Iterator[str]:
     ports = [variant.say("endpointPicker", "port", default=9002), *([9003] if variant.provider == "gke" else [])]
     if metering.billed(variant) is None:
         yield from (_rule(gateway, _tcp(*ports)) for gateway in _gateway(variant, variant))
+    if variant.proxy is not None:
+        yield _rule([], _tcp(variant.proxy.get("port", 8081)))
     wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in variant.roles)
     if wakes or (_type(variant) != "none" and variant.say("metrics", "picker", default=True)):
         yield from (_rule(scraper, _tcp(9090)) for scraper in _scrapers(variant))
@@ -227,6 +239,9 @@ def _peers(world: World, role: Role, *, serves: bool) -> Iterator[dict[str, str]
     """Yield the pods that some exchange anything with, either way."""
     for other in world.variant.roles:
         leads, works = identity.role(world, other.name), _working(world, other)
+        if other.name != role.name and other.stage == role.stage:
+            # Sets of one stage exchange nothing.
+            continue
         if other.name != role.name:
             yield leads
             if other.pods > 1:

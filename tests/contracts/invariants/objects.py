@@ -51,15 +51,16 @@ def _of_a_variant(variant: Variant) -> Iterator[tuple[Place, str]]:
     place = variant.namespace
     for role in variant.roles:
         kinds = ["LeaderWorkerSet" if role.pods > 1 else "Deployment"]
-        kinds += ["ResourceClaimTemplate"] if role.claim is not None else []
         if role.max_replicas > 1 and role.say("disruptionBudget", "enabled", default=True):
             kinds.append("PodDisruptionBudget")
         if role.scaling is not None:
             kinds.append("ScaledObject" if role.scaling["type"] == "keda" else "HorizontalPodAutoscaler")
         yield from (((kind, role.workload, place), "model-server") for kind in kinds)
+        yield from ((("ResourceClaimTemplate", name, place), "model-server") for name in role.claim_templates)
     rights = ("ServiceAccount", "Role", "RoleBinding")
-    if variant.disaggregated:
-        sidecar_kinds = rights[1:] if variant.say("pod", "serviceAccountName") else rights
+    if variant.asks:
+        named = all(role.say("pod", "serviceAccountName") for role in variant.destinations)
+        sidecar_kinds = rights[1:] if named else rights
         yield from (((kind, f"{variant.pool}-decode", place), "model-server") for kind in sidecar_kinds)
     yield ("Service", variant.base, place), "model-server"
     yield from _of_a_picker(variant) if variant.picked else ()
@@ -73,6 +74,8 @@ def _of_a_picker(variant: Variant) -> Iterator[tuple[Place, str]]:
     picker, place, rights = variant.picker, variant.namespace, ("ServiceAccount", "Role", "RoleBinding")
     yield from (((kind, picker, place), "endpoint-picker") for kind in (*rights, "ConfigMap", "Service", "Deployment"))
     yield ("InferencePool", variant.pool, place), "endpoint-picker"
+    if variant.proxy is not None:
+        yield ("Service", f"{variant.base}-proxy", place), "endpoint-picker"
     if variant.say("endpointPicker", "metricsAuth", default=True):
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
     if variant.provider == "istio" and variant.picker_tls["type"] != "none":

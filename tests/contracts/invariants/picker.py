@@ -40,6 +40,10 @@ DECIDING = {
     name: APART[name]
     for name in ("prefill-filter", "decode-filter", "prefix-based-pd-decider", "disagg-profile-handler")
 }
+ENCODING = dict.fromkeys(("encode-filter", "always-disagg-multimodal-decider", "decode-filter"))
+OF_ENCODERS = {"encode-filter": None, "queue-scorer": 2, "max-score-picker": None}
+"""Plugins of the profile for encode pods, whatever the preset; they hold no prefix."""
+DECIDERS = {"prefill": "prefix-based-pd-decider", "encode": "always-disagg-multimodal-decider"}
 TLS_FLAGS = {
     "certificate": {"--cert-path": "/certificates", "--enable-cert-reload": "true"},
     "none": {"--secure-serving": "false"},
@@ -140,6 +144,8 @@ def the_pickers_companions_are_as_written(world: World) -> Iterator[str]:
     patched = look(world.variant.say("endpointPicker", "patch", default={}), ("spec", "template", "spec"), {})
     containers = world.variant.say("endpointPicker", "containers", default={})
     ours = {"epp", *(container["name"] for container in patched.get("containers", []))}
+    if world.variant.proxy is not None:
+        ours.add("proxy")
     expected = {name: _companion(container) for name, container in containers.items()} | _predictors(world)
     yield from named(
         "picker companions", [container for container in pod["containers"] if container["name"] not in ours], expected
@@ -205,9 +211,10 @@ def the_pickers_patch_is_the_last_word(world: World) -> Iterator[str]:
 def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iterator[str]:
     name = world.variant.picker
     data = world.get("ConfigMap", name)["data"]
-    yield from same("picker configuration", list(data), ["config.yaml"])
+    keys = ["config.yaml", *(["envoy.yaml"] if world.variant.proxy is not None else [])]
+    yield from same("picker configuration", list(data), keys)
     spec = world.get("Deployment", name)["spec"]
-    checksum = {"checksum/config": hashlib.sha256(data["config.yaml"].encode()).hexdigest()}
+    checksum = {"checksum/config": hashlib.sha256("".join(data[key] for key in keys).encode()).hexdigest()}
     annotations = world.variant.say("endpointPicker", "pod", "annotations", default={})
     yield from same("picker annotations", spec["template"]["metadata"]["annotations"], annotations | checksum)
     folders = {server: PREDICTORS[server][3] for server in _predictors(world)}
@@ -237,11 +244,16 @@ def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
     weights = world.variant.say("endpointPicker", "scorerWeights", default={})
     plugins = {plugin.get("name", plugin["type"]): plugin.get("parameters") for plugin in config["plugins"]}
     metrics = {**METRICS_BY, "core-metrics-extractor": None} if _serves_tls(world) else {}
-    yield from same("picker plugins", plugins, dict.fromkeys(weights) | declared | metrics)
-    roles = ("prefill", "decode") if world.variant.disaggregated else ("default",)
-    expected_profiles = {
-        role: {**({f"{role}-filter": None} if len(roles) > 1 else {}), **scored, **weights} for role in roles
-    }
+    asked = {"prefill": world.variant.disaggregated, "encode": world.variant.encodes}
+    encoding = ENCODING if world.variant.encodes else {}
+    deciders = {stage: decider for stage, decider in DECIDERS.items() if asked[stage]}
+    handler = {"disagg-profile-handler": {"deciders": deciders}} if deciders else {}
+    yield from same("picker plugins", plugins, dict.fromkeys(weights) | declared | metrics | encoding | handler)
+    stages = [stage for stage in ("prefill", "decode") if stage == "decode" or asked[stage]]
+    expected_profiles: dict[str, Any] = {stage: {f"{stage}-filter": None, **scored, **weights} for stage in stages}
+    if not world.variant.asks:
+        expected_profiles = {"default": {**scored, **weights}}
+    expected_profiles |= {"encode": OF_ENCODERS} if world.variant.encodes else {}
     profiles = {
         profile["name"]: {plugin["pluginRef"]: plugin.get("weight") for plugin in profile["plugins"]}
         for profile in config["schedulingProfiles"]
@@ -249,7 +261,7 @@ def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
     yield from same("picker profiles", profiles, expected_profiles)
     # The handler looks the decider up while it is made itself.
     order = [name for name in plugins if name in {"prefix-based-pd-decider", "disagg-profile-handler"}]
-    decided = ["prefix-based-pd-decider", "disagg-profile-handler"] if world.variant.disaggregated else []
+    decided = [*(["prefix-based-pd-decider"] if world.variant.disaggregated else []), *handler]
     yield from same("picker order", order, decided)
 
 

@@ -23,7 +23,7 @@ def pods_are_placed_as_asked_and_where_their_devices_are(world: World) -> Iterat
         expected: dict[str, Any] = {name: settings[name] for name in PASSED if name in settings}
         expected |= {"automountServiceAccountToken": False, "enableServiceLinks": False}
         expected["securityContext"] = _security(settings)
-        account = settings.get("serviceAccountName", pods.role.workload if pods.role.proxied else None)
+        account = settings.get("serviceAccountName", f"{world.variant.pool}-decode" if pods.role.proxied else None)
         expected |= {
             key: value
             for key, value in {
@@ -83,8 +83,7 @@ def _spread(world: World, role: Role) -> list[Any]:
 
 
 def _claims(role: Role) -> list[dict[str, str]]:
-    claim = {"name": "accelerators", "resourceClaimTemplateName": role.workload}
-    return [claim] if role.claim is not None else []
+    return [{"name": name, "resourceClaimTemplateName": template} for name, template in role.claims.items()]
 
 
 def containers_have_no_privileges(world: World) -> Iterator[str]:
@@ -109,33 +108,30 @@ def the_engine_has_its_devices_and_resources_for_each_of_them(world: World) -> I
             requests["memory"] = limits["memory"] = limits["memory"] if smaller else requests["memory"]
         devices = {role.resource: str(role.chips)} if role.resource else {}
         expected: dict[str, Any] = {"requests": requests | devices, "limits": limits | devices}
-        if role.claim is not None:
-            expected["claims"] = [{"name": "accelerators"}]
+        if role.claims:
+            expected["claims"] = [{"name": name} for name in role.claims]
         yield from same(f"{pods.name} resources", pods.engine["resources"], expected)
 
 
-def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Iterator[str]:
+def devices_are_claimed_as_said(world: World) -> Iterator[str]:
     for role in world.variant.roles:
-        place = ("ResourceClaimTemplate", role.workload, world.variant.namespace)
-        yield from same(f"{role.workload} has a claim", place in world.index, role.claim is not None)
-        if role.claim is None:
-            continue
-        exactly = {
-            "deviceClassName": role.claim["deviceClassName"],
-            "allocationMode": "ExactCount",
-            "count": role.chips,
-        }
-        selectors = [{"cel": {"expression": expression}} for expression in role.claim.get("selectors", [])]
-        exactly |= {"selectors": selectors} if selectors else {}
-        devices = {"requests": [{"name": "devices", "exactly": exactly}]}
-        yield from same(f"{role.workload} claim", world.index[place]["spec"], {"spec": {"devices": devices}})
+        for name, spec in role.claim_templates.items():
+            yield from same(f"{name} claim", world.get("ResourceClaimTemplate", name)["spec"], spec)
 
 
 def shared_memory_is_sized_by_devices(world: World) -> Iterator[str]:
     for pods in world.pods:
-        size = f"{8 * pods.role.devices + _offloaded(world, pods)}Gi" if pods.role.devices else "1Gi"
+        shared = 8 * pods.role.devices + _offloaded(world, pods) if pods.role.devices else 1
+        size = f"{shared + _outputs_of_encoders(pods)}Gi"
         empty_dir = {"medium": "Memory", "sizeLimit": pods.role.say("pod", "sharedMemory", default=size)}
         yield from same(f"{pods.name} shared memory", pods.volumes["shared-memory"], {"emptyDir": empty_dir})
+
+
+def _outputs_of_encoders(pods: Pods) -> int:
+    """Return the gibibytes of what encoders put out, which both ends keep in shared memory."""
+    if pods.role.stage != "encode" and not pods.role.gets_outputs_of_encoders:
+        return 0
+    return -(-amount(pods.role.variant.outputs_of_encoders) // GI)
 
 
 def _offloaded(world: World, pods: Pods) -> int:

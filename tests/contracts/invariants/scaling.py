@@ -40,10 +40,21 @@ def the_autoscaler_is_told_whom_and_what_to_follow(world: World) -> Iterator[str
             "minReplicaCount": least,
             "maxReplicaCount": max_replicas,
             "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaves}, **_modified(scaling)},
-            "triggers": [*(_trigger(world, role, metric) for metric in scaling["metrics"]), *_waking(world, role)],
+            "triggers": [*_triggers(world, role), *_waking(world, role), *_hours(scaling)],
             **({"fallback": FALLBACK | scaling["fallback"]} if "fallback" in scaling else {}),
         }
         yield from same(f"{role.workload} autoscaler", world.get("ScaledObject", role.workload)["spec"], expected)
+
+
+def _triggers(world: World, role: Role) -> Iterator[dict[str, Any]]:
+    yield from (_trigger(world, role, metric) for metric in (role.scaling or {})["metrics"])
+
+
+def _hours(scaling: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a trigger for each time window, whose number is a text."""
+    for hours in scaling.get("schedules", []):
+        named = {key: hours[key] for key in ("timezone", "start", "end")}
+        yield {"type": "cron", "metadata": {**named, "desiredReplicas": f"{hours['replicas']}"}}
 
 
 FALLBACK = {"failureThreshold": 3, "behavior": "static"}
@@ -61,7 +72,8 @@ def _modified(scaling: Mapping[str, Any]) -> dict[str, Any]:
 def _picked(world: World, role: Role, kind: str) -> tuple[str, str, dict[str, str]]:
     """Return series, function and labels of what the picker reports; of a stage, that of the role's pods."""
     series, function, staged = PICKED[world.variant.release][kind]
-    return series, function, {"stage": role.name if world.variant.disaggregated else "effective"} if staged else {}
+    is_apart = world.variant.disaggregated and role.stage != "encode"
+    return series, function, {"stage": role.stage if is_apart else "effective"} if staged else {}
 
 
 def _of_the_picker(world: World, role: Role, metric: dict[str, Any]) -> dict[str, Any]:

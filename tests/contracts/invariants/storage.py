@@ -59,7 +59,7 @@ def of_variant(variant: Variant) -> Owner | None:
 
 def _of(variant: Variant) -> Owner | None:
     storage = variant.say("storage", default={})
-    if storage.get("type") not in KEPT or variant.scheme in {"pvc", "image"}:
+    if storage.get("type") not in KEPT or variant.scheme in {"pvc", "oci", "image"}:
         return None
     return Owner(
         name=f"{variant.service}-weights",
@@ -96,7 +96,7 @@ def weights_of_a_variant_are_kept(world: World) -> Iterator[str]:
 
 def what_is_served_from_a_claim_is_brought_by_one_job(world: World) -> Iterator[str]:
     below, claim = kept(world.variant)
-    if claim is None or below is None or world.variant.scheme in {"pvc", "image"}:
+    if claim is None or below is None or world.variant.scheme in {"pvc", "oci", "image"}:
         return
     above, _, subfolder = below.rpartition("/")
     jobs = [manifest["spec"]["template"]["spec"] for place, manifest in world.index.items() if place[0] == "Job"]

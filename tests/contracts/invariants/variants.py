@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from typing import Any
@@ -15,12 +15,14 @@ INHERITED = {
     *("engine", "accelerator", "acceleratorMemory", "parallelism", "resources", "pod", "health", "rollout"),
     "disruptionBudget",
 }
-"""Keys that prefill has of its service."""
+"""Keys that prefill, encode and sets of decode have of their service, and sets of prefill of prefill."""
+SECTIONS = ("prefill", "encode", "decode")
+"""Keys of a service whose values have pods of their own."""
 NOT_OF_A_CANARY = {
     *("name", "namespace", "route", "rewrites", "interceptor", "canary"),
-    *("replicas", "autoscaling", "prefill"),
+    *("replicas", "autoscaling", *SECTIONS),
 }
-"""Keys that a canary has not of its service; its prefill inherits by rules of its own."""
+"""Keys that a canary has not of its service; its sections inherit by rules of their own."""
 BEFORE_THE_END = 15
 """Seconds until nobody sends requests to a pod that ends, and from the engine's own deadline to the kill."""
 
@@ -56,12 +58,14 @@ class Variant:
         if canary.get("model", {}).get("source", known) != known:
             low["model"] = without(low.get("model", {}), "size")
             low |= {"storage": without(low["storage"], "size", "sizeLimit")} if "storage" in low else {}
-        tree = over(low, without(canary, "prefill"))
-        layers = [without(self.whole["prefill"], "replicas", "autoscaling")] if "prefill" in self.whole else []
-        layers += [canary["prefill"]] if "prefill" in canary else []
-        if layers and layers[-1] is not None:
-            return {**tree, "prefill": reduce(over, layers, {})}
-        return tree if "sidecar" in canary else without(tree, "sidecar")
+        tree = over(low, without(canary, *SECTIONS))
+        for section in SECTIONS:
+            layers = [_numberless(self.whole[section])] if section in self.whole else []
+            layers += [canary[section]] if section in canary else []
+            if layers and layers[-1] is not None:
+                tree = {**tree, section: reduce(over, layers, {})}
+        asks = {"prefill", "encode"} & tree.keys() or "sidecar" in canary
+        return tree if asks else without(tree, "sidecar")
 
     @cached_property
     def variants(self) -> tuple["Variant", ...]:
@@ -127,6 +131,11 @@ class Variant:
     def picked(self) -> bool:
         """Say whether a picker chooses among the pods of a pool; else the route leads to their Service."""
         return self.say("endpointPicker", "enabled", default=True)
+
+    @cached_property
+    def proxy(self) -> Mapping[str, Any] | None:
+        """Return what is said of the proxy beside the picker; nothing where there is none."""
+        return self.say("endpointPicker", "proxy") if self.picked else None
 
     @cached_property
     def pickers(self) -> int:
@@ -198,6 +207,25 @@ class Variant:
         return "prefill" in self.tree
 
     @cached_property
+    def encodes(self) -> bool:
+        return "encode" in self.tree
+
+    @cached_property
+    def asks(self) -> bool:
+        """Say whether the pods that are asked ask others in turn."""
+        return self.disaggregated or self.encodes
+
+    @cached_property
+    def destinations(self) -> tuple["Role", ...]:
+        """Return the roles whose pods are asked: decode, or its sets."""
+        return tuple(role for role in self.roles if role.stage == "decode")
+
+    @cached_property
+    def outputs_of_encoders(self) -> str:
+        """Return the host memory in which a pod holds what encoders put out."""
+        return self.say("encode", "encoderCache", "bytes", default="4Gi")
+
+    @cached_property
     def tracing(self) -> Mapping[str, str] | None:
         return look(self.stack, ("observability", "tracing"), None)
 
@@ -208,11 +236,21 @@ class Variant:
 
     @cached_property
     def roles(self) -> tuple["Role", ...]:
-        decode = Role(self, "decode", self.tree)
-        if not self.disaggregated:
-            return (decode,)
         inherited = {key: value for key, value in self.tree.items() if key in INHERITED}
-        return decode, Role(self, "prefill", over(inherited, self.tree["prefill"]))
+        roles = [*self._sets("decode", self.tree, self.say("decode", "sets", default={}))]
+        for section in ("prefill", "encode"):
+            if section in self.tree:
+                tree = over(inherited, without(self.tree[section], "sets"))
+                roles += self._sets(section, tree, self.tree[section].get("sets", {}))
+        return tuple(roles)
+
+    def _sets(self, stage: str, tree: Mapping[str, Any], sets: Mapping[str, Any]) -> Iterator["Role"]:
+        """Yield the one role of a stage, or one for each set."""
+        inherited = {key: value for key, value in tree.items() if key in INHERITED}
+        for name, pods in sorted(sets.items()):
+            yield Role(self, f"{stage}-{name}", over(inherited, pods))
+        if not sets:
+            yield Role(self, stage, tree)
 
 
 @dataclass(frozen=True)
@@ -227,8 +265,24 @@ class Role:
         return look(self.tree, path, default)
 
     @cached_property
+    def stage(self) -> str:
+        """Return what the pods do for a request, with which the name of the role begins."""
+        return self.name.partition("-")[0]
+
+    @cached_property
+    def gets_outputs_of_encoders(self) -> bool:
+        """Say whether the pods read prompts, in which the outputs of encoders stand."""
+        reader = "prefill" if self.variant.disaggregated else "decode"
+        return self.variant.encodes and self.stage == reader
+
+    @cached_property
     def workload(self) -> str:
         return f"{self.variant.pool}-{self.name}"
+
+    @cached_property
+    def policy_of_workers(self) -> str:
+        separator = "-" if self.name == self.stage else "."
+        return f"{self.workload}{separator}worker"
 
     @cached_property
     def replicas(self) -> int:
@@ -253,7 +307,7 @@ class Role:
 
     @cached_property
     def proxied(self) -> bool:
-        return self.name == "decode" and self.variant.disaggregated
+        return self.stage == "decode" and self.variant.asks
 
     @cached_property
     def listens(self) -> int:
@@ -263,6 +317,10 @@ class Role:
     def ranks(self) -> range:
         """Return the numbers of the ports of a pod, one for each of its copies if the picker chooses among them."""
         return range(self.local if self.say("parallelism", "loadBalancing") == "external" else 1)
+
+    @cached_property
+    def all_serve(self) -> bool:
+        return self.say("parallelism", "loadBalancing", default="internal") != "internal" and self.local < self.data
 
     @cached_property
     def engine_ports(self) -> list[int]:
@@ -285,7 +343,7 @@ class Role:
     def certificate(self) -> str | None:
         """Return the Secret that the role serves with."""
         tls = self.variant.say("sidecar", "tls", default={})
-        return tls["certificate"] if self.name == "prefill" and tls.get("prefill") else None
+        return tls["certificate"] if self.stage == "prefill" and tls.get("prefill") else None
 
     @cached_property
     def _class(self) -> tuple[str, str | None, int | None, Mapping[str, list[str]]]:
@@ -311,7 +369,7 @@ class Role:
 
     @cached_property
     def tolerations(self) -> list[Any]:
-        taint = RESOURCES[self.vendor]
+        taint = RESOURCES.get(self.vendor)
         defaults = [{"key": taint, "operator": "Exists", "effect": "NoSchedule"}] if taint else []
         every = self._own_class.get("tolerations", defaults) + self.say("pod", "tolerations", default=[])
         return [{"operator": "Equal", **toleration} for toleration in every]
@@ -323,10 +381,42 @@ class Role:
         return allocation if allocation.get("type") == "resource-claim" else None
 
     @cached_property
+    def claims(self) -> dict[str, str]:
+        """Return the claims of a pod: for each name, the template from which the claim is made."""
+        claims = dict[str, str]()
+        if self.claim is not None:
+            template = self.claim.get("template", self.workload)
+            names = ["accelerators"]
+            if self.claim.get("perDevice"):
+                names = [f"accelerators-{number}" for number in range(self.chips)]
+            claims |= dict.fromkeys(names, template)
+        for name, claim in sorted(self.say("pod", "claims", default={}).items()):
+            claims[name] = claim.get("template", f"{self.workload}.{name}")
+        return claims
+
+    @cached_property
+    def claim_templates(self) -> dict[str, Mapping[str, Any]]:
+        """Return the specs of the templates of claims that are created, by name of the template."""
+        specs = dict[str, Mapping[str, Any]]()
+        if self.claim is not None and "template" not in self.claim:
+            specs[self.workload] = _claim_spec(self._device_requests, self.claim.get("constraints", []))
+        for name, claim in self.say("pod", "claims", default={}).items():
+            if "template" not in claim:
+                specs[f"{self.workload}.{name}"] = _claim_spec([claim | {"name": name}], [])
+        return specs
+
+    @cached_property
+    def _device_requests(self) -> list[dict[str, Any]]:
+        """Return the requests of the claim on devices; the first one has as many devices as the pod has claims not."""
+        claim = self.claim or {}
+        first, *others = claim.get("requests", [{"name": "devices", **claim}])
+        return [first | {"count": 1 if claim.get("perDevice") else self.chips}, *others]
+
+    @cached_property
     def resource(self) -> str | None:
         if self.claim is not None:
             return None
-        return look(self._own_class, ("allocation", "resourceName"), RESOURCES[self.vendor])
+        return look(self._own_class, ("allocation", "resourceName"), RESOURCES.get(self.vendor))
 
     @cached_property
     def pipeline(self) -> int:
@@ -349,7 +439,7 @@ class Role:
     def stages(self) -> int:
         """Return the pipeline stages of one pod: as many as fit a node; one where nodes are unknown."""
         node = self._class[2]
-        if RESOURCES[self.vendor] is None:
+        if self.vendor == "cpu":
             return self.pipeline
         room = 1 if node is None else node // (self.tensor * self.local)
         return max(number for number in range(1, max(room, 1) + 1) if self.pipeline % number == 0)
@@ -361,7 +451,7 @@ class Role:
     @cached_property
     def devices(self) -> int:
         """Return the devices of one pod."""
-        return 0 if RESOURCES[self.vendor] is None else self.tensor * self.local * self.stages
+        return 0 if self.vendor == "cpu" else self.tensor * self.local * self.stages
 
     @cached_property
     def chips(self) -> int:
@@ -380,7 +470,8 @@ class Role:
     @cached_property
     def drains_itself(self) -> bool:
         """Tell whether vLLM waits for its requests, as only its single API server does; there is one for each copy."""
-        return not self.custom and self.variant.release in DRAINING and (self.data == 1 or len(self.ranks) > 1)
+        single = self.data == 1 or len(self.ranks) > 1
+        return not self.custom and self.variant.release in DRAINING and single and not self.all_serve
 
     @cached_property
     def startup(self) -> int:
@@ -412,3 +503,29 @@ def variants(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = (
 def _variants(text: str, pools: frozenset[tuple[str, str]]) -> tuple[Variant, ...]:
     stack = json.loads(text)
     return tuple(variant for key in stack["services"] for variant in Variant(stack, key, pools=pools).variants)
+
+
+def _numberless(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section without the numbers of its replicas, which no canary inherits."""
+    tree = without(section, "replicas", "autoscaling")
+    if "sets" in tree:
+        tree["sets"] = {name: without(pods, "replicas", "autoscaling") for name, pods in tree["sets"].items()}
+    return tree
+
+
+def _claim_spec(requests: Sequence[Mapping[str, Any]], constraints: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    devices: dict[str, Any] = {"requests": [_claim_request(request) for request in requests]}
+    if constraints:
+        devices["constraints"] = [dict(constraint) for constraint in constraints]
+    return {"spec": {"devices": devices}}
+
+
+def _claim_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    selectors = [{"cel": {"expression": expression}} for expression in request.get("selectors", [])]
+    exactly = {
+        "deviceClassName": request["deviceClassName"],
+        "allocationMode": "ExactCount",
+        "count": request.get("count", 1),
+        **({"selectors": selectors} if selectors else {}),
+    }
+    return {"name": request["name"], "exactly": exactly}

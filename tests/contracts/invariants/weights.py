@@ -49,7 +49,13 @@ class Item:
     @property
     def secret(self) -> str | None:
         """Return the Secret that opens the source."""
-        return next(iter(self.opened.get("secrets", [])), None)
+        return _secret_name(self.opened)
+
+    @property
+    def token(self) -> str:
+        """Return the key of the Secret that has the token of a hub."""
+        first = next(iter(self.opened.get("secrets", [])), None)
+        return first["key"] if isinstance(first, Mapping) else "HF_TOKEN"
 
     @property
     def opened(self) -> Mapping[str, Any]:
@@ -79,8 +85,10 @@ def items(variant: Variant) -> list[Item]:
     found = [Item(variant, model["source"], model.get("size"), name, "model", path, *_kept(variant))]
     for key, adapter in sorted(look(model, ("lora", "adapters"), {}).items()):
         claimed = adapter["source"].startswith("pvc://")
+        mounted = adapter["source"].startswith("oci://")
         where = adapter["source"].removeprefix("pvc://").partition("/")[2] or None if claimed else key
-        volume_name = f"adapter-{key}" if claimed else "adapters"
+        where = None if mounted else where
+        volume_name = f"adapter-{key}" if claimed or mounted else "adapters"
         size = adapter.get("size")
         claim = adapter["source"].removeprefix("pvc://").partition("/")[0] if claimed else None
         path = f"/adapters/{key}"
@@ -95,11 +103,13 @@ def _kept(variant: Variant) -> tuple[str | None, str | None]:
     if variant.scheme == "pvc":
         name, _, below = variant.place.partition("/")
         return below or None, name
+    if variant.scheme == "oci":
+        return variant.model.get("folder"), None
     return kept(variant)
 
 
 def fetched(variant: Variant) -> list[Item]:
-    return [item for item in items(variant) if item.claim is None]
+    return [item for item in items(variant) if item.claim is None and item.scheme != "oci"]
 
 
 def volume(*sizes: str | None, headroom: int = 10) -> str | None:
@@ -183,7 +193,7 @@ def _download(account: str | None, item: Item) -> dict[str, Any]:
         env = texts(HF_HUB_DISABLE_TELEMETRY="1")
         env |= texts(STORAGE_IGNORE_PATTERNS=json.dumps(item.ignored)) if item.ignored else {}
         env |= texts(HF_ENDPOINT=model["endpoint"]) if "endpoint" in model else {}
-        return env | ({"HF_TOKEN": secret(item.secret, "HF_TOKEN")} if item.secret else {})
+        return env | ({"HF_TOKEN": secret(item.secret, item.token)} if item.secret else {})
     env = texts(AWS_ENDPOINT_URL=model["endpoint"]) if "endpoint" in model else {}
     env |= texts(AWS_DEFAULT_REGION=model["region"]) if "region" in model else {}
     if item.secret:
@@ -207,9 +217,14 @@ def _mounts(item: Item) -> dict[str, Any]:
     return mounts | ({"/cosign": {"name": "public-key", "readOnly": True}} if keyed else {})
 
 
+def _secret_name(opened: Mapping[str, Any]) -> str | None:
+    first = next(iter(opened.get("secrets", [])), None)
+    return first["name"] if isinstance(first, Mapping) else first
+
+
 def _credentials(item: Item) -> str:
     """Return the volume of a registry's credentials; an adapter with a Secret of its own has a volume of its own."""
-    model = next(iter(item.variant.model.get("secrets", [])), None)
+    model = _secret_name(item.variant.model)
     return "docker-config" if item.secret == model else item.container.replace("adapter", "docker-config", 1)
 
 
@@ -243,6 +258,8 @@ def _weights(variant: Variant) -> dict[str, Any]:
     for item in items(variant):
         if item.claim is not None:
             expected[item.volume] = {"persistentVolumeClaim": {"claimName": item.claim, "readOnly": True}}
+        if item.scheme == "oci":
+            expected[item.volume] = {"image": {"reference": item.place}}
     return expected
 
 

@@ -81,6 +81,8 @@ class World:
         spec = self.workload(role)
         if role.pods == 1:
             yield Pods(role, serves=True, template=spec["template"])
+        elif role.all_serve:
+            yield Pods(role, serves=True, template=spec["leaderWorkerTemplate"]["workerTemplate"])
         else:
             yield Pods(role, serves=True, template=spec["leaderWorkerTemplate"]["leaderTemplate"])
             yield Pods(role, serves=False, template=spec["leaderWorkerTemplate"]["workerTemplate"])

@@ -29,8 +29,9 @@ def test_no_pool_selects_one_role_alone(everything):
     """See upstream pool-2."""
     for pool in pools(everything):
         found = {label(template, "llm-d.ai/role") for template in members(everything, pool)}
-        disaggregated = any(plugin["pluginRef"] == "prefill-filter" for plugin in _entries(everything, pool))
-        assert found - {None} == ({"decode", "prefill"} if disaggregated else {"decode"})
+        filters = {plugin["pluginRef"] for plugin in _entries(everything, pool)}
+        stages = {stage for stage in ("decode", "prefill", "encode") if f"{stage}-filter" in filters}
+        assert found - {None} == (stages or {"decode"})
 
 
 def _entries(everything, pool):

@@ -47,6 +47,24 @@ def test_a_diagram_has_shares_ports_prefill_and_copies():
         assert part in text
 
 
+def test_a_diagram_has_each_set_of_decode_pods_and_what_they_ask():
+    text = mermaid(plan(tree(qwen={"decode": {"sets": {"a": {}, "b": {}}}, "prefill": {}})))
+    for part in (
+        's0v0 -->|"8000"| s0v0d\n',
+        's0v0 -->|"8000"| s0v0d1',
+        's0v0d1 -->|"prefill 8000"| s0v0p',
+        "decode-b ",
+    ):
+        assert part in text
+
+
+def test_a_diagram_has_the_proxy_before_the_pool_of_its_picker():
+    text = mermaid(plan(tree(qwen={"endpointPicker": {"proxy": {}}})))
+    assert 's0v0y(["proxy<br/>qwen-proxy:80"])' in text
+    assert "s0v0y --> s0v0\n" in text
+    assert "proxy" not in mermaid(plan(tree()))
+
+
 def test_a_service_without_a_picker_has_a_service_in_the_place_of_its_pool():
     text = mermaid(plan(tree(qwen={"endpointPicker": {"enabled": False}})))
     assert 's0v0[("Service<br/>qwen")]' in text

@@ -12,7 +12,7 @@ QWEN = {"model": {"source": "hf://Qwen/Qwen3-8B", "maxModelLen": 8192}, "acceler
 def deployed(**values):
     """Return the workload of a service, and its object."""
     found = plan({**tree(qwen={**QWEN, **values}), "checks": {"fit": "skip"}})
-    workload = found.services[0].primary.decode
+    workload = found.services[0].primary.roles["decode"]
     manifests = [each.manifest for each in objects(render(found))]
     return workload, find(manifests, workload.kind, workload.name)
 

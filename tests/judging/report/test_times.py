@@ -34,6 +34,16 @@ def test_a_start_begins_fetches_and_loads_within_its_deadline():
     assert times.start_seconds(found, None, RATES) == times.start_seconds(found, "100Ti", RATES) == deadline
 
 
+def test_an_engine_that_opens_the_source_fetches_too_and_loads_what_it_streams_at_once():
+    by_engine = {"storage": {"type": "engine"}}
+    hub = change(model={"source": "hf://org/m@v1", "size": "10Gi"}, **by_engine)
+    assert times.start_seconds(hub, "10Gi", RATES) == 60 + 10 + 5
+    bucket = change(model={"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}, **by_engine)
+    assert times.start_seconds(bucket, "10Gi", RATES) == 60 + 10
+    claim = change(model={"name": "org/m", "source": "pvc://weights/m", "size": "10Gi"})
+    assert times.start_seconds(claim, "10Gi", RATES) == 60 + 5
+
+
 def test_the_drain_counts_only_without_a_surge():
     without, beside = with_rollout(0, 1), with_rollout(1, 0)
     drain = without.workload.drain.grace

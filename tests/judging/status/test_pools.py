@@ -6,6 +6,7 @@ import pytest
 
 from judging.status.evidence import RouteExpectation
 from judging.status.records import Link
+from planning.ground.snapshot import POD
 from tests.support.living_objects import NAMESPACE, Living
 
 
@@ -111,3 +112,14 @@ def test_a_missing_pool_of_another_service_counts_by_the_rule_with_its_largest_s
     assert living.status("open").serves is True
     rules.insert(0, rules[1] | {"backendRefs": [*refs, refs[0] | {"name": "gone", "weight": 1}]})
     assert living.culprit("open") == (f"InferencePool {NAMESPACE}/gone", "pool-missing")
+
+
+@pytest.mark.parametrize(("role", "serves"), [("decode-amd", True), ("prefill-long", False)])
+def test_pods_of_a_set_answer_if_the_set_is_one_of_decode(role, serves, living):
+    key = "inference-stacks.io/role"
+    deployment = living.of("Deployment", "pair-decode")
+    deployment["spec"]["selector"]["matchLabels"][key] = role
+    for item in living.objects[POD]:
+        if item["metadata"]["name"].startswith("pair-decode"):
+            item["metadata"]["labels"][key] = role
+    assert living.status("pair").serves is serves

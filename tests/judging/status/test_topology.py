@@ -22,6 +22,24 @@ def services(stack):
     }
 
 
+def test_encode_pods_and_sets_are_roles_of_their_service():
+    stack = tree(x={"encode": {}, "prefill": {"sets": {"a": {}, "b": {"parallelism": {"pipeline": 2}}}}})
+    items = dict[str, list[object]]()
+    for rendered in objects(render(plan(stack))):
+        items.setdefault(rendered.api, []).append(rendered.manifest)
+    (service,) = topology.of(Snapshot(NOW, {kind: items.get(kind, []) for kind in KINDS})).services
+    roles = {role.role for variant in service.variants for role in variant.roles}
+    assert roles == {"decode", "encode", "prefill-a", "prefill-b"}
+
+
+def test_sets_of_decode_pods_are_roles_of_their_service():
+    items = dict[str, list[object]]()
+    for rendered in objects(render(plan(tree(x={"decode": {"sets": {"a": {}, "b": {}}}})))):
+        items.setdefault(rendered.api, []).append(rendered.manifest)
+    (service,) = topology.of(Snapshot(NOW, {kind: items.get(kind, []) for kind in KINDS})).services
+    assert {role.role for variant in service.variants for role in variant.roles} == {"decode-a", "decode-b"}
+
+
 def test_a_canary_belongs_to_its_service():
     assert services(tree(x={"canary": {"weight": 10}})) == {"x": [("primary", "x"), ("canary", "x-canary")]}
 

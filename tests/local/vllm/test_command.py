@@ -111,6 +111,8 @@ def test_events_of_the_cache_are_published_at_the_address_of_the_pod(tmp_path):
         ("--nnodes=2", True),
         ("--kv-offloading-size=64", True),
         ("--load-format=mistral", True),
+        ("--load-format=runai_streamer", True),
+        ("--load-format=fastsafetensors", True),
         ("--load-format=safetensors", False),
         ("--nnodes-of-others=2", False),
     ],

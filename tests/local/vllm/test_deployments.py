@@ -111,6 +111,8 @@ def without_source(name, *arguments, **changes):
         (deployment(command=["sglang", "serve"]), "its engine is no vLLM whose image names the version: vllm/"),
         (deployment(image="a/vllm:latest"), "its engine is no vLLM whose image names the version: a/vllm:latest"),
         (deployment(image="a/server:v1.2.3"), "its engine is no vLLM whose image names the version: a/server:v1.2.3"),
+        (deployment(args=["org/model", "--port=8000"]), "its engine opens the source of the model itself"),
+        (deployment(args=["s3://bucket/m", "--port=8000"]), "its engine opens the source of the model itself"),
         (deployment(args=["/models", "--kv-transfer-config={}"]), "--kv-transfer-config: it hands KV caches"),
         (deployment(args=["/models", "--lora-modules", "a=/b"]), "--lora-modules: no small adapters are made"),
         (deployment(args=["/models", "-sc", "{}"]), "--speculative-config: its draft model may be a model of its own"),

@@ -4,10 +4,13 @@ import pytest
 
 from local.errors import LocalError
 from local.vllm.families import families, family
-from tests.support.engine.shipped import containers
+from tests.support.engine.shipped import ROWS, containers
+
+GUIDES = {str(path) for path in ROWS}
+"""Stacks that say llm-d's guides. Some of their models have no small one, and their commands are parsed alone."""
 
 
-@pytest.mark.parametrize("name", sorted({row.model for row in containers()}))
+@pytest.mark.parametrize("name", sorted({row.model for row in containers() if row.origin not in GUIDES}))
 def test_a_shipped_model_has_a_family(name):
     assert family(name) in families()
 

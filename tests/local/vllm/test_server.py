@@ -1,6 +1,7 @@
 """An engine is started, asked and ended as kubelet does it, and no process of it stays behind."""
 
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -164,9 +165,16 @@ def test_a_probe_that_gets_no_answer_in_time_fails(engine, container, tmp_path):
         first.signal(signal.SIGCONT)
 
 
-def test_only_probes_over_http_to_known_ports_are_asked(container):
+def test_a_probe_of_a_socket_needs_a_connection_alone(container, port):
+    container["startupProbe"] = {"tcpSocket": {"port": "http"}, "timeoutSeconds": 5}
+    assert not succeeds(container, "startupProbe", ADDRESS)
+    with socket.create_server((ADDRESS, port)):
+        assert succeeds(container, "startupProbe", ADDRESS)
+
+
+def test_only_probes_of_known_ports_are_asked(container):
     container["livenessProbe"] = {"exec": {"command": ["true"]}}
-    with pytest.raises(LocalError, match="the livenessProbe of container vllm has no httpGet"):
+    with pytest.raises(LocalError, match="the livenessProbe of container vllm has neither httpGet nor tcpSocket"):
         succeeds(container, "livenessProbe", ADDRESS)
     container["livenessProbe"] = {"httpGet": {"port": "grpc"}}
     with pytest.raises(LocalError, match="container vllm has no port with the name grpc"):

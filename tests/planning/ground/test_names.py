@@ -48,12 +48,12 @@ def test_the_longest_name_leaves_no_character_unused():
 @given(services | near, generations, generations)
 def test_variants_and_generations_share_the_service_and_nothing_that_is_their_own(service, generation, other):
     primary, canary = (names("models", service, variant, generation) for variant in (PRIMARY, CANARY))
-    assert not set(primary.exclusive_names) & set(canary.exclusive_names)
+    assert not set(primary.exclusive_names()) & set(canary.exclusive_names())
     assert (primary.service, primary.weights) == (canary.service, canary.weights)
     assert primary.picker_cluster_scoped != canary.picker_cluster_scoped
     next_one = names("models", service, PRIMARY, other)
     assert (primary.base, primary.service, primary.weights) == (next_one.base, next_one.service, next_one.weights)
-    assert (set(primary.exclusive_names) & set(next_one.exclusive_names) == {("Service", primary.base)}) is (
+    assert (set(primary.exclusive_names()) & set(next_one.exclusive_names()) == {("Service", primary.base)}) is (
         generation != other
     )
 
@@ -63,7 +63,7 @@ def test_two_services_share_no_name_of_one_kind_unless_one_is_called_like_an_obj
     service, other = pair
     if service == other:
         return
-    first, second = set(names("models", service).exclusive_names), set(names("models", other).exclusive_names)
+    first, second = set(names("models", service).exclusive_names()), set(names("models", other).exclusive_names())
     derived = any(f"{service}{suffix}" == other or f"{other}{suffix}" == service for suffix in DERIVED)
     assert derived or not first & second
 
@@ -129,3 +129,20 @@ def test_a_service_called_like_an_object_of_a_canary_is_refused(other):
         rendered(
             tree(**{key: {k: v for k, v in service.items() if k != "canary"} for key, service in services_of.items()})
         )
+
+
+@pytest.mark.parametrize(
+    ("key", "set_name", "place"),
+    [
+        ("qwen-decode", "decode", "qwen-decode-decode"),
+        ("qwen-decode-files", "decode-files", "qwen-decode-files-decode-files"),
+    ],
+)
+def test_a_set_and_a_role_of_another_service_have_no_common_logical_name(key, set_name, place):
+    other = {key: {"name": "other"}}
+    with pytest.raises(
+        ConfigError, match=rf"services.{key}: would make .* \(logical name {place}\); choose another key"
+    ):
+        rendered(tree(qwen={"decode": {"sets": {set_name: {}, "b": {}}}}, **other))
+    rendered(tree(qwen={"decode": {"sets": {"a": {}, "b": {}}}}, **other))
+    rendered(tree(qwen={}, **other))

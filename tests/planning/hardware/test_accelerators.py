@@ -48,6 +48,20 @@ def matching(node):
     ]
 
 
+NPU = {"vendor": "huawei", "allocation": {"type": "extended-resource", "resourceName": "huawei.com/Ascend910"}}
+
+
+def test_a_class_of_another_vendor_has_the_fields_of_its_user_alone():
+    npu = classes(user(npu=NPU))["npu"]
+    assert (npu.vendor, npu.tolerations, npu.node_labels, npu.device_files) == ("huawei", (), {}, ())
+    assert npu.allocation.resource_name == "huawei.com/Ascend910"
+    assert refused_classes(npu=NPU) == []
+
+
+def test_a_class_of_another_vendor_without_allocation_still_has_devices():
+    assert classes(user(npu={"vendor": "huawei"}))["npu"].allocation is not None
+
+
 # The table
 
 
@@ -219,6 +233,22 @@ def test_device_resources_are_known_even_if_no_class_uses_them_any_more():
                 "add it: {type: extended-resource, resourceName: gpu.intel.com/xe}"
             ),
         ),
+        (
+            {"npu": {"vendor": "huawei"}},
+            (
+                "accelerators.npu.allocation: is missing and huawei is none of the vendors with a default "
+                "(nvidia, amd, intel-gaudi, intel, google, cpu); "
+                "add it, such as {type: extended-resource, resourceName: huawei.com/device}"
+            ),
+        ),
+        (
+            {"slice": {"vendor": "nvidai"}},
+            (
+                "accelerators.slice.allocation: is missing and nvidai is none of the vendors with a default "
+                "(nvidia, amd, intel-gaudi, intel, google, cpu); write vendor: nvidia, or "
+                "add it, such as {type: extended-resource, resourceName: nvidai.com/device}"
+            ),
+        ),
         ({"cpu": {"memory": "1Gi"}}, "accelerators.cpu.memory: has no effect (cpu has no devices); remove it"),
         (
             {"big": {"vendor": "cpu", "devicesPerNode": 1}},
@@ -241,7 +271,7 @@ def test_sound_classes_have_no_problem():
         ({"memory": "0"}, "memory: is less than a byte (0); write the memory with its unit, such as 80Gi"),
         ({"memory": "80GB"}, "memory: is not a Kubernetes quantity (80GB)"),
         ({"devicesPerNode": 0}, "devicesPerNode: is not a whole number from 1 to 1024 (0)"),
-        ({"vendor": "nvidai"}, "vendor: is not one of nvidia, amd, intel-gaudi, intel, google or cpu (nvidai)"),
+        ({"vendor": "NVIDIA"}, "vendor: is not a DNS label (NVIDIA)"),
         ({"allocation": {"type": "mig"}}, "allocation: has an unknown type (mig)"),
         ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "never compares (b); remove value"),
         ({"tolerations": [{"value": "b"}]}, "compares a value without a key; add key, or write operator: Exists"),

@@ -15,6 +15,13 @@ NODE = LiveNode("gpu-0", L40S, ready=True, cordoned=False, taints=(), devices={"
 SERVICE = {"accelerator": "nvidia-l40s", "parallelism": {"tensor": 4}}
 REPELLED = Taint("team", "search", "NoSchedule")
 CLAIM = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
+PAIRS = {
+    "type": "resource-claim",
+    "requests": [
+        {"name": "gpu", "deviceClassName": "gpu.nvidia.com"},
+        {"name": "nic", "deviceClassName": "mrdma.google.com"},
+    ],
+}
 
 
 def facts(*found, **parts):
@@ -72,6 +79,25 @@ def test_devices_of_claims_are_those_of_slices():
     found = facts(NODE, replace(NODE, name="bare"), slices=slices)
     assert [*of_class(found, stack)] == [ClassNode("gpu-0", 6, None, ())]
     assert of_class(replace(found, slices=Unknown("no")), stack) == Unknown("no")
+
+
+def test_devices_of_claims_are_those_of_the_driver_that_the_device_class_is_called_like():
+    stack = tree(qwen={**SERVICE, "accelerator": "claimed"}) | {
+        "accelerators": {"claimed": {"vendor": "nvidia", "allocation": PAIRS}}
+    }
+    gpus = Slice("gpu.nvidia.com", "gpus", "gpu-0", 4)
+    nics = Slice("mrdma.google.com", "nics", "gpu-0", 8)
+    assert [*of_class(facts(NODE, slices=Slices((gpus, nics))), stack)] == [ClassNode("gpu-0", 4, None, ())]
+    another = replace(gpus, driver="another")
+    assert [*of_class(facts(NODE, slices=Slices((another, nics))), stack)] == [ClassNode("gpu-0", 12, None, ())]
+
+
+def test_devices_of_an_existing_template_are_those_of_all_drivers():
+    stack = tree(qwen={**SERVICE, "accelerator": "claimed"}) | {
+        "accelerators": {"claimed": {"vendor": "nvidia", "allocation": {"type": "resource-claim", "template": "two"}}}
+    }
+    both = Slices((Slice("gpu", "gpus", "gpu-0", 4), Slice("nic", "nics", "gpu-0", 2)))
+    assert [*of_class(facts(NODE, slices=both), stack)] == [ClassNode("gpu-0", 6, None, ())]
 
 
 def test_a_class_without_devices_runs_on_every_node():

@@ -9,6 +9,7 @@ from planning.ground import parts
 from planning.ground.flows import Addresses, Edge, Pods, Port, policy, tcp, url_edges
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.varied import PROMETHEUS
+from tests.support.stacks.varied_caches import VOLUMES
 from tests.support.traffic.flows import policies
 
 PODS = Pods("models", {"app": "one"})
@@ -51,6 +52,13 @@ def test_every_kind_of_pods_has_a_policy_named_as_it_is():
         if manifest["kind"] == "LeaderWorkerSet":
             expected.add((metadata["namespace"], f"{metadata['name']}-worker"))
     assert named == expected
+
+
+def test_workers_of_a_set_share_no_policy_with_a_set_that_is_called_like_them():
+    spanning = {key: value for key, value in SPANNING.items() if key != "prefill"}
+    stack = guarded(qwen={"decode": {"sets": {"a": spanning, "a-worker": {}}}})
+    names = [manifest["metadata"]["name"] for manifest in policies(rendered(stack))]
+    assert sorted(names) == ["qwen-decode-a", "qwen-decode-a-worker", "qwen-decode-a.worker", "qwen-epp"]
 
 
 def test_a_policy_lies_in_the_namespace_of_its_pods():
@@ -256,6 +264,60 @@ def test_weights_that_are_there_already_open_nothing():
     mounted = {"name": "org/m", "source": "pvc://weights/m"}
     open_ports = ports(guarded(qwen={"model": mounted}), "qwen-decode", "egress")
     assert {port["port"] for rule in open_ports for port in rule} == {53}
+
+
+def rules_of_pods(stack, name, direction):
+    """Return the labels of the peers of a policy that are pods in its namespace, with the ports of their rule."""
+    rules = written(stack, name)["spec"][direction]
+    side = {"ingress": "from", "egress": "to"}[direction]
+    return [
+        (peer["podSelector"]["matchLabels"], [port.get("port") for port in rule["ports"]])
+        for rule in rules
+        for peer in rule.get(side, [])
+        if set(peer) == {"podSelector"}
+    ]
+
+
+def open_ports_between(stack, name, direction, pod_labels):
+    """Return the ports that a policy opens between its pods and pods with these labels. None stands for any port."""
+    rules = rules_of_pods(stack, name, direction)
+    return {port for selector, numbers in rules if selector.items() <= pod_labels.items() for port in numbers}
+
+
+def labels_of(stack, name):
+    return find(rendered(stack), "Deployment", name)["spec"]["template"]["metadata"]["labels"]
+
+
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [({}, "qwen-decode"), ({"decode": {"sets": {"old": {}}}}, "qwen-decode-old")],
+    ids=["undivided", "renamed"],
+)
+@pytest.mark.parametrize("picker", [{}, {"proxy": {}}], ids=["gateway", "proxy"])
+def test_the_picker_reaches_the_old_pods_until_the_sets_are_ready(before, name, picker):
+    old_labels = labels_of(guarded(qwen=before), name)
+    divided = guarded(qwen={"decode": {"sets": {"a": {}, "b": {}}}, "endpointPicker": picker})
+    assert 8000 in open_ports_between(divided, "qwen-epp", "egress", old_labels)
+    assert 8000 in open_ports_between(divided, "qwen-epp", "egress", labels_of(divided, "qwen-decode-a"))
+
+
+def test_the_picker_of_a_divided_service_reaches_no_pods_of_other_services():
+    stack = guarded(qwen={"decode": {"sets": {"a": {}}}}, bert={})
+    assert open_ports_between(stack, "qwen-epp", "egress", labels_of(stack, "bert-decode")) == set()
+
+
+@pytest.mark.parametrize(
+    ("tier", "expected"),
+    [({"type": "p2p"}, {None}), ({"type": "file-system", "volume": "files"}, set())],
+    ids=["peers", "files"],
+)
+def test_pods_of_all_sets_reach_each_other_if_they_ask_peers(tier, expected):
+    cache = {"tiers": [{"type": "cpu", "size": "8Gi"}, tier]}
+    stack = guarded(qwen={"kvCache": cache, "pod": {"volumes": VOLUMES}, "decode": {"sets": {"a": {}, "b": {}}}})
+    for source, target in (("a", "b"), ("b", "a"), ("a", "a")):
+        names = (f"qwen-decode-{source}", f"qwen-decode-{target}")
+        assert open_ports_between(stack, names[0], "egress", labels_of(stack, names[1])) == expected
+        assert open_ports_between(stack, names[1], "ingress", labels_of(stack, names[0])) == expected
 
 
 def test_an_edge_that_is_known_twice_is_one_rule():

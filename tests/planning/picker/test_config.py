@@ -31,6 +31,16 @@ def test_a_scorer_that_the_preset_has_not_is_declared_and_stands_before_the_pick
     ]
 
 
+def test_metrics_are_read_where_the_engine_serves_them():
+    engine = {"type": "trtllm-serve", "image": "registry.example/tensorrt-llm:1.3.0"}
+    plugins = config(engine=engine)["plugins"]
+    assert {"type": "metrics-data-source", "parameters": {"path": "/prometheus/metrics"}} in plugins
+    assert config(engine=engine)["dataLayer"]["sources"] == [
+        {"pluginRef": "metrics-data-source", "extractors": [{"pluginRef": "core-metrics-extractor"}]}
+    ]
+    assert "dataLayer" not in config(engine={**engine, "type": "sglang"})
+
+
 def test_weights_change_nothing_else():
     before = config()
     after = config(endpointPicker={"scorerWeights": {"queue-scorer": 5}})

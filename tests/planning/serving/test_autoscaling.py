@@ -107,7 +107,7 @@ def test_a_deployment_run_waits_for_as_many_replicas_as_there_may_be(scaling):
 
 
 def test_the_wait_covers_one_step_for_each_possible_replica():
-    decode = plan(stack(autoscaling=HPA)).services[0].primary.decode
+    decode = plan(stack(autoscaling=HPA)).services[0].primary.roles["decode"]
     assert decode.wait.seconds == lifecycle.wait_seconds(decode.rollout, 4, decode.progress_deadline, decode.drain)
 
 

@@ -43,7 +43,7 @@ def warned(*arguments, **service):
 
 
 def decode(**service):
-    return plan(stack(**service)).services[0].primary.decode.cold_start
+    return plan(stack(**service)).services[0].primary.roles["decode"].cold_start
 
 
 def window(seconds, **rules):

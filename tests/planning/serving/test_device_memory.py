@@ -37,7 +37,7 @@ def stack(mode="strict", **values):
 
 
 def workload(found):
-    return plan(found).services[0].primary.decode
+    return plan(found).services[0].primary.roles["decode"]
 
 
 def fit(**values):
@@ -112,7 +112,8 @@ def remedies_of(message):
 def mended_fit(values):
     """Return the fit of a service after its profile was selected, if it asks for one."""
     given = values if "selection" in values else service(**values)
-    return composed({**tree(), "services": {"qwen": given}, "checks": {"fit": "skip"}}).plan.services[0].primary.decode
+    composition = composed({**tree(), "services": {"qwen": given}, "checks": {"fit": "skip"}})
+    return composition.plan.services[0].primary.roles["decode"]
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES.keys())
@@ -275,6 +276,14 @@ def test_windows_save_no_memory_beside_a_connector_of_an_old_engine(flags, value
     assert of_windows("v0.22.0", "--disable-hybrid-kv-cache-manager", *flags, **values) == more
 
 
+def test_windows_save_no_memory_beside_lmcache():
+    """The connector does not support the memory of hybrid models, which vLLM then turns off."""
+    less = of_windows("v0.30.0")
+    more = of_windows("v0.30.0", kvCache={"tiers": [{"type": "lmcache", "size": "8Gi"}]})
+    assert more > less * 3
+    assert of_windows("v0.30.0", kvCache={"tiers": [{"type": "cpu", "size": "8Gi"}]}) == less
+
+
 def test_a_connector_changes_nothing_without_both_kinds_of_layers():
     for source in ("hf://Qwen/Qwen3-8B", "hf://mistralai/Mistral-7B-v0.1"):
         flag = "--disable-hybrid-kv-cache-manager"
@@ -345,8 +354,8 @@ def test_each_role_and_each_variant_is_computed():
     found = [each.partition(": ")[0] for each in messages(stack(**prefill, **canary))]
     assert {*found} == {"services.qwen.accelerator", "services.qwen.canary.prefill.accelerator"}
     primary = plan(stack("skip", **prefill, **canary)).services[0]
-    assert primary.primary.prefill.fit.usable < primary.primary.decode.fit.usable
-    assert primary.canary.decode.fit.weights < primary.primary.decode.fit.weights
+    assert primary.primary.roles["prefill"].fit.usable < primary.primary.roles["decode"].fit.usable
+    assert primary.canary.roles["decode"].fit.weights < primary.primary.roles["decode"].fit.weights
 
 
 def pinned(architecture=None, **values):

@@ -10,8 +10,12 @@ OFFLOAD = {"kvCache": {"cpuOffload": "20Gi"}, "parallelism": {"tensor": 2}}
 OLD, NEW = ({"engine": {"image": f"registry.example/vllm-openai:v{version}"}} for version in ("0.26.0", "0.27.0"))
 
 
+NPU = {"vendor": "huawei", "allocation": {"type": "extended-resource", "resourceName": "huawei.com/Ascend910"}}
+
+
 def size(**service):
-    (template,) = model_servers(rendered(tree(qwen=service)))
+    stack = tree(qwen=service) | {"accelerators": {"npu": NPU}}
+    (template,) = model_servers(rendered(stack))
     (volume,) = [each for each in template["spec"]["volumes"] if each["name"] == "shared-memory"]
     return volume["emptyDir"]["sizeLimit"]
 
@@ -21,6 +25,25 @@ def test_the_offloaded_cache_is_added_since_the_engine_keeps_it_there(accelerato
     assert size(**OFFLOAD, **OLD, accelerator=accelerator) == "16Gi"
     assert size(**OFFLOAD, **NEW, accelerator=accelerator) == "36Gi"
     assert size(**NEW, accelerator=accelerator) == "8Gi"
+
+
+def test_each_vendor_has_versions_of_its_own():
+    def added(vendor, version):
+        image = {"engine": {"image": f"registry.example/vllm-openai:v{version}"}}
+        return size(**OFFLOAD, **image, accelerator=vendor) != size(
+            parallelism=OFFLOAD["parallelism"], **image, accelerator=vendor
+        )
+
+    versions = ("0.26.0", "0.30.0", "0.31.0", "0.32.0")
+    assert [added("nvidia", version) for version in versions] == [False, True, True, True]
+    assert [added("amd-mi300x", version) for version in versions] == [False, True, False, False]
+    assert [added("intel-xe", version) for version in versions] == [False, False, False, True]
+
+
+def test_devices_of_an_unknown_vendor_have_room_for_the_cache():
+    assert size(**OFFLOAD, **OLD, accelerator="npu") == "16Gi"
+    assert size(**OFFLOAD, **NEW, accelerator="npu") == "36Gi"
+    assert size(**OFFLOAD, **NEW, accelerator="npu", pod={"sharedMemory": "2Gi"}) == "2Gi"
 
 
 def test_an_engine_that_keeps_it_elsewhere_gets_no_more():

@@ -209,4 +209,5 @@ def test_copies_whose_cache_nobody_reads_are_refused():
 def test_load_balancing_that_leaves_copies_without_requests_is_refused(flag_name):
     """See defects A23."""
     (message,) = told(tree(qwen={"parallelism": {"data": 4, "dataLocal": 2}, "engine": {"args": [flag_name]}}))
-    assert message.startswith("services.qwen.engine.args[0]: sends requests only to the first pod of a replica")
+    assert message.startswith("services.qwen.engine.args[0]: repeats a field (")
+    assert message.endswith("; remove it and set parallelism.loadBalancing")

@@ -150,8 +150,17 @@ def test_turns_of_services_need_a_wait_for_their_rollouts(service):
     assert [each.wait.seconds for each in plain.workloads] == [each.wait.seconds for each in staged.workloads]
 
 
+def test_pods_with_files_need_a_wait_for_their_rollout():
+    volumes = {"settings": {"type": "config-map", "files": {"engine.yaml": "a: 1"}, "mountPath": "/etc/engine"}}
+    existing = {"settings": {"type": "config-map", "name": "settings", "mountPath": "/etc/engine"}}
+    (filed,) = plan(tree(qwen={"pod": {"volumes": volumes}})).services
+    (plain,) = plan(tree(qwen={"pod": {"volumes": existing}})).services
+    assert {workload.wait.conditions for workload in filed.workloads} == {ROLLED_OUT}
+    assert {workload.wait.conditions for workload in plain.workloads} == {()}
+
+
 def test_a_group_of_pods_is_waited_for_in_the_same_way_with_turns_and_without():
     (plain,) = plan(tree(qwen=SPANNING)).services
     (staged,) = plan(tree(qwen=SPANNING) | {"upgrades": {}}).services
-    assert plain.primary.decode.wait == staged.primary.decode.wait
-    assert plain.primary.decode.wait.conditions
+    assert plain.primary.roles["decode"].wait == staged.primary.roles["decode"].wait
+    assert plain.primary.roles["decode"].wait.conditions

@@ -334,7 +334,20 @@ SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); it
         (0, {}, {"engine": {"maxNumSeqs": 64}, "headers": {"x-canary": "always"}}, []),
         (10, {}, {}, ["canary: its pods run the same as the service's pods"]),
         (10, {"prefill": {"replicas": 2}}, {"replicas": 2}, ["canary: its pods run the same as the service's pods"]),
+        (
+            10,
+            {"prefill": {}},
+            {"prefill": {"engine": {"type": "vllm"}}},
+            ["canary: its pods run the same as the service's pods"],
+        ),
+        (
+            10,
+            {"decode": {"sets": {"a": {"replicas": 2}, "b": {}}}},
+            {},
+            ["canary: its pods run the same as the service's pods"],
+        ),
         (70, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}}, [SEVENTY]),
+        (70, {"decode": {"sets": {"a": {"replicas": 3}, "b": {}}}}, {"decode": None, "replicas": 1}, [SEVENTY]),
         (40, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}}, []),
         (41, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}}, [SEVENTY.replace("70", "41")]),
         (70, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}, "replicas": 3}, []),
@@ -371,6 +384,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
         "objectives": [],
         "serviceHost": "qwen-canary.models.svc.cluster.local:8000",
         "endpointPickerHost": "qwen-canary-epp.models.svc.cluster.local:9002",
+        "proxyHost": None,
         "roles": {
             "decode": {
                 "workload": {"kind": "Deployment", "name": "qwen-canary-decode"},

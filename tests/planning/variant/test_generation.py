@@ -27,6 +27,7 @@ IMAGES = {labels.DECODE: "registry.example/engine:v1", labels.PREFILL: "registry
 LORA = {"adapters": {"sql": {"source": "hf://org/sql"}}}
 CONTAINER = {"containers": [{"name": "vllm", "tty": True}]}
 PATCH = {"spec": {"template": {"spec": CONTAINER}}}
+COMMAND = ["sh", "-c", 'export VLLM_ATTENTION_BACKEND=FLASHINFER; exec vllm serve "$@"']
 
 
 def of(service=None, **stack):
@@ -75,6 +76,8 @@ def test_a_generation_is_five_hex_digits_of_a_service_of_two_roles():
         {"kvCache": {"connector": "mooncake"}},
         {"patch": PATCH},
         {"patch": {"spec": {"template": {"spec": {"initContainers": [{"name": "model-unpack", "tty": True}]}}}}},
+        {"engine": {"command": COMMAND}},
+        {"prefill": {"engine": {"command": COMMAND}}},
         {"prefill": args("--max-logprobs=7")},
         {"prefill": {"parallelism": {"tensor": 2}}},
         {"prefill": {"engine": {"image": "registry.example/engine:v2"}}},
@@ -86,6 +89,16 @@ def test_a_generation_is_five_hex_digits_of_a_service_of_two_roles():
 )
 def test_what_may_shape_or_fill_the_cache_makes_another_generation(service):
     assert of(service) not in {of(), None}
+
+
+def test_another_program_of_further_pods_makes_another_generation():
+    def of_custom(**engine_fields):
+        engine_spec = {"type": "custom", "image": "registry.example/engine:v1", "command": ["serve"], **engine_fields}
+        return of({"engine": engine_spec, "kvCache": {"connector": "nixlv2"}, "parallelism": {"pods": 2}})
+
+    plain = of_custom()
+    assert of_custom(workerCommand=["serve", "--headless"]) not in {plain, None}
+    assert of_custom(workerCommand=[]) == plain
 
 
 def test_every_such_change_makes_its_own_generation():

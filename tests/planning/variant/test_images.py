@@ -1,7 +1,7 @@
 import pytest
 
 from models.service import Service
-from planning.releases import channel
+from planning.releases import channel, engine_kinds
 from planning.variant import images
 
 RELEASE = channel("llm-d-0.10")
@@ -25,7 +25,8 @@ EXPLICIT = service(engine={"image": "registry.example/vllm-openai:v0.21.0"})
     ],
 )
 def test_an_engine_with_an_entrypoint_of_its_own_is_custom(spec, is_custom):
-    assert images.is_custom(spec, spec) is is_custom
+    assert (engine_kinds.of(spec, spec).name == "custom") is is_custom
+    assert engine_kinds.of(spec, spec).is_generated is not is_custom
 
 
 @pytest.mark.parametrize(

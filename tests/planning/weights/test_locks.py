@@ -129,6 +129,14 @@ def test_a_claim_that_was_filled_before_the_lock_changes_in_nothing(source):
     assert applied(stack, filled)[1] == plain(stack)
 
 
+def test_a_prefix_that_the_engine_opens_is_not_compared_and_a_warning_says_so():
+    what = "services.qwen.model.source: is not compared with the lock, because the engine opens the source itself"
+    remedy = "use another storage.type if the files may change"
+    by_engine = told(serving(BUCKET, storage={"type": "engine"}), locked(pin(BUCKET)))
+    assert f"{what}; {remedy}" in by_engine
+    assert not any("not compared" in warning for warning in told(serving(BUCKET), locked(pin(BUCKET))))
+
+
 @pytest.mark.parametrize("storage", [{}, DEDICATED])
 def test_every_fetch_of_a_locked_prefix_compares_its_listing(storage):
     """The model by pods or by a Job, and an adapter by pods; an adapter of pods that ran before the lock does not."""
@@ -223,6 +231,19 @@ def test_adapters_and_caches_and_canaries_have_pins():
         assert each.model.lora.adapters["sql"].pinned_source == f"hf://org/sql@{COMMIT}"
     assert bert.model.pin == loaded.stack.caches["weights"].pin == pin(BUCKET)
     assert (bert.model.size, loaded.stack.caches["weights"].size) == (str(5 * 2**30),) * 2
+
+
+def test_a_draft_has_a_pin():
+    draft = {"source": "hf://org/draft"}
+    speculative = {"method": "eagle3", "tokens": 3, "draft": draft}
+    stack = tree(qwen={"model": {"name": "org/m", "source": KIT, "speculative": speculative}})
+    at = MODEL / "speculative" / "draft"
+    assert [each.at for each in locks.lockables(load(stack).stack)] == [MODEL, at]
+    pins = {MODEL: pin(KIT), at: pin("hf://org/draft", source=f"hf://org/draft@{COMMIT}")}
+    model = locks.apply(load(stack), locked(at=pins), "dev").loaded.stack.services["qwen"].model
+    assert model.speculative is not None
+    assert model.speculative.draft is not None
+    assert model.speculative.draft.pinned_source == f"hf://org/draft@{COMMIT}"
 
 
 def test_the_size_of_a_claim_is_that_of_the_lock_unless_somebody_wrote_it():

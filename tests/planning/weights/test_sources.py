@@ -67,6 +67,34 @@ def test_an_adapter_has_endpoint_region_and_secret_of_its_own():
     assert env["model-download"]["AWS_ACCESS_KEY_ID"] == "reader"
 
 
+def test_a_token_may_have_a_key_of_its_own():
+    def tokens(model, **adapters):
+        (template,) = model_servers(rendered(stack(model, **adapters)))
+        variables = [variable for container in containers(template) for variable in container.get("env", ())]
+        return [variable["valueFrom"]["secretKeyRef"] for variable in variables if variable["name"] == "HF_TOKEN"]
+
+    keyed = {**HUB, "secrets": [{"name": "hub", "key": "token"}]}
+    other = {"source": "hf://org/sql", "secrets": [{"name": "other", "key": "hf"}]}
+    assert tokens(keyed, sql={"source": "hf://org/sql"}) == [{"name": "hub", "key": "token"}] * 2
+    assert tokens(keyed, sql=other) == [{"name": "hub", "key": "token"}, {"name": "other", "key": "hf"}]
+    assert tokens(HUB, sql=other) == [{"name": "hf", "key": "HF_TOKEN"}, {"name": "other", "key": "hf"}]
+
+
+@pytest.mark.parametrize("model", [BUCKET, KIT])
+def test_a_key_of_a_token_is_for_hubs_alone(model):
+    scheme = model["source"].partition("://")[0]
+    rest = f"has no effect with this source ({scheme}://); remove it, or use a source of hf://"
+    keyed = [{"name": "one", "key": "token"}]
+    assert told(tree(qwen={"model": {**model, "secrets": keyed}})) == [f"services.qwen.model.secrets[0].key: {rest}"]
+    adapter = {"source": model["source"], "secrets": keyed}
+    assert told(stack(HUB, sql=adapter)) == [f"services.qwen.model.lora.adapters.sql.secrets[0].key: {rest}"]
+    storage = {"type": "dedicated", "fill": {"secrets": keyed}}
+    unkeyed = {**model, "secrets": [], "size": "1Gi"}
+    assert told(tree(qwen={"model": unkeyed, "storage": storage})) == [
+        f"services.qwen.storage.fill.secrets[0].key: {rest}"
+    ]
+
+
 def test_a_secret_does_not_reach_another_server():
     """See defects C3."""
     env, _, _ = pod(BUCKET, sql={"source": "s3://other/sql", "endpoint": "http://other:9000"})

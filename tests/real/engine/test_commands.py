@@ -46,7 +46,7 @@ def shared_memory(directory):
 def test_nothing_of_a_killed_engine_stays_behind(tmp_path):
     command = prefill()
     process = command.process(VERSION, tmp_path / "root", free_address(8200))
-    mounts.fill(process.arguments[2:], command.family, VERSION)
+    mounts.fill(process.arguments[2:], command.family, VERSION, tmp_path / "root")
     environment = {"PATH": f"{VERSION.program.parent}:{os.defpath}", **process.environment}
     Path(environment["HOME"]).mkdir(parents=True)
     directory = tmp_path / "judge"
@@ -68,17 +68,17 @@ def trust_renderer(monkeypatch):
 
 
 def seed_flag(monkeypatch):
-    seed_flag_values(monkeypatch, lambda flag, value: (flag.replace("utilization", "utilisation"), value))
+    seed_arguments(monkeypatch, lambda text: text.replace("utilization", "utilisation"))
 
 
 def seed_port(monkeypatch):
-    seed_flag_values(monkeypatch, lambda flag, value: (flag, 8001 if flag == "port" else value))
+    seed_arguments(monkeypatch, lambda text: "--port=8001" if text.startswith("--port=") else text)
 
 
-def seed_flag_values(monkeypatch, change):
-    values = engine_arguments._flag_values
+def seed_arguments(monkeypatch, change):
+    arguments = engine_arguments._arguments
     monkeypatch.setattr(
-        engine_arguments, "_flag_values", lambda context: (change(flag, value) for flag, value in values(context))
+        engine_arguments, "_arguments", lambda context, **further: map(change, arguments(context, **further))
     )
 
 

@@ -35,13 +35,14 @@ STORED = {
 METRICS = [{"type": "queue-size", "target": 5}]
 SERVICES = {
     "qwen": {},
+    "reached": {"route": {"enabled": False}, "endpointPicker": {"proxy": {}}},
     "busy": {"autoscaling": {"type": "hpa", "maxReplicas": 2, "metrics": METRICS}},
     "late": {"resources": {"requests": {"cpu": "9000"}}},
     "stored": STORED,
     "blind": {},
     "refused": {},
 }
-"""Services: two in order but for metrics, the others broken in a way of their own."""
+"""Services: three in order but for metrics, the others broken in a way of their own."""
 EVERYTHING_ELSE = Right(NAMESPACE, "", "podtemplates", (), "list")
 """A right that no status needs: the identity without it has exactly the printed rights."""
 
@@ -97,7 +98,8 @@ def is_settled(access):
     """Tell whether two services answer and the others are broken by what the test has done to them."""
     codes = {name: code for name, (code, _) in verdicts(access)[1].items()}
     broken = {name for name, code in codes.items() if code is ExitCode.FAILS}
-    return codes["qwen"] is ExitCode.SERVES and broken == SERVICES.keys() - {"qwen", "busy"}
+    serving = [codes[name] is ExitCode.SERVES for name in ("qwen", "reached")]
+    return all(serving) and broken == SERVICES.keys() - {"qwen", "reached", "busy"}
 
 
 @pytest.fixture(scope="module")

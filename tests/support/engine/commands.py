@@ -9,15 +9,22 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from local.vllm import installation
 from local.vllm.command import EngineCommand, command_and_environment, engine_command
-from local.vllm.families import Family, family
+from local.vllm.families import Family, families, family
 from local.vllm.installation import Version
+from planning.releases import engine_versions
+from tests.support.engine import mounts
 from tests.support.engine.shipped import ShippedContainer, containers, served_name
 
 ADDRESS = "127.0.86.1"
 """Loopback address of the engines, which keeps the ports of the containers free for them."""
 KEY_LENGTH = 12
+STAND_IN = "Qwen/Qwen3-30B-A3B"
+"""Model whose small model is in the place of one that has none, while its command is parsed."""
+LACKS = Path(__file__).with_name("lacks.yaml")
 ROOT = Path("/root")
 """Directory of the mounts in check sums; the judge has another one on each machine."""
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -65,16 +72,29 @@ class Command:
 
     @property
     def family(self) -> Family:
-        """Family of the model."""
-        return family(self.model)
+        """Family of the model; a stand-in if no small model stands for it."""
+        return family(self.model if has_family(self.model) else STAND_IN)
 
     def obstacle(self) -> str | None:
         """Return why this command cannot start alone on a CPU; None if it can."""
+        if not has_family(self.model):
+            return f"no small model stands for {self.model.rpartition('/')[2]}"
+        if not mounts.has_files(self.container["args"]):
+            return "vLLM would fetch the model, and nothing is fetched here"
         if "--headless" in self.container["args"]:
             return "a worker of a group serves nothing; the leader's command is started"
         if "--data-parallel-multi-port-external-lb" in self.container["args"]:
             return "each copy of the model is an engine; tests/real/engine/test_ranks.py starts fewer of them"
-        return self.family.obstacle(self.container["args"], self.version)
+        return self.family.obstacle(self.container["args"], self.version) or self._lack()
+
+    def _lack(self) -> str | None:
+        """Return what the command needs that the environments of the judge do not have; None if they have all."""
+        text = "\n".join(self.container["args"])
+        for row in _lacks():
+            is_meant = not engine_versions.is_older(self.version, row.get("since", "0"))
+            if is_meant and re.search(row["argument"], text):
+                return row["reason"]
+        return None
 
     @cached_property
     def trial(self) -> Trial:
@@ -101,6 +121,16 @@ class Command:
 
     def _refers_to(self, name: str) -> bool:
         return any(f"$({name})" in text for text in self.container["args"])
+
+
+def has_family(model: str) -> bool:
+    """Tell whether a small model stands for a model."""
+    return any(row.has(model) for row in families())
+
+
+@cache
+def _lacks() -> list[dict[str, str]]:
+    return yaml.load(LACKS.read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 @cache

@@ -15,12 +15,12 @@ KEY = "--ssl-keyfile="
 MODULES = "--lora-modules"
 
 
-def fill(arguments: Sequence[str], family: Family, version: Version) -> None:
-    """Write all files that the arguments of a process name."""
-    families.write_model(Path(arguments[0]), family, version)
-    for path in map(Path, adapters(arguments).values()):
+def fill(arguments: Sequence[str], family: Family, version: Version, root: Path) -> None:
+    """Write all files that the arguments of a process name. The directories of the mounts are below `root`."""
+    families.write_model(model(arguments, root), family, version)
+    for seed, path in enumerate(map(Path, adapters(arguments).values())):
         if not path.exists():
-            make_adapter(path, family.config)
+            make_adapter(path, family.config, seed=seed)
     _write_certificate(arguments)
 
 
@@ -30,9 +30,20 @@ def outside(process: EngineCommand, root: Path) -> list[str]:
     The directories of the mounts are below `root`.
     """
     arguments = process.arguments[2:]
-    paths = [arguments[0], *adapters(arguments).values(), *_certificate(arguments).values()]
+    paths = [*adapters(arguments).values(), *_certificate(arguments).values()]
+    paths += [arguments[0]] if has_files(arguments) else []
     paths += [text for name, text in process.environment.items() if name == "HOME"]
     return [path for path in paths if not Path(path).is_relative_to(root)]
+
+
+def model(arguments: Sequence[str], root: Path) -> Path:
+    """Return the folder of the small model: that of the model, or one for a model that vLLM would fetch."""
+    return Path(arguments[0]) if has_files(arguments) else root / "models"
+
+
+def has_files(arguments: Sequence[str]) -> bool:
+    """Tell whether the model of `vllm serve` is a folder. Else it is a name or a URL, and vLLM fetches the model."""
+    return arguments[0].startswith("/")
 
 
 def adapters(arguments: Sequence[str]) -> dict[str, str]:

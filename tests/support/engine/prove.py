@@ -44,8 +44,8 @@ class Judge:
         if outside:
             refusals = tuple(f"the container has no mount with {path}" for path in outside)
             return verdicts.of(command, verdicts.REFUSED, refusals=refusals)
-        mounts.fill(process.arguments[2:], command.family, self._preloaded.version)
-        refusals = self._parse(command, process.model)
+        mounts.fill(process.arguments[2:], command.family, self._preloaded.version, root)
+        refusals = self._parse(command, mounts.model(process.arguments[2:], root))
         if not refusals and not command.obstacle():
             refusals = self._preloaded.configure([*process.arguments[2:]], _environment(process))
         if refusals:
@@ -161,7 +161,7 @@ def prove(report: Report, versions: Sequence[str], *, again: bool) -> list[Verdi
     for key, command in rows.items():
         has_verdict = key in table and table[key].verdict == verdicts.UNJUDGED
         if command.version not in installation.versions() and not has_verdict:
-            reason = f"versions.toml has no build of vLLM {command.version}"
+            reason = f"versions.toml has no build of vLLM {command.version}".rstrip()
             table[key] = verdicts.of(command, verdicts.UNJUDGED, reason=reason)
     write()
     for name in versions:

@@ -84,9 +84,7 @@ def run(command: Command, process: EngineCommand, preloaded: Preloaded, address:
 
 def probe_ports(container: Mapping[str, Any]) -> dict[str, int]:
     """Return the ports that the probes of a container ask."""
-    return {
-        name: server.port_number(container, container[name]["httpGet"]["port"]) for name in PROBES if name in container
-    }
+    return {name: server.probe_port(container, name) for name in PROBES if name in container}
 
 
 def _wait_until_ready(start: Start) -> None:

@@ -24,6 +24,8 @@ from planning.plans import StackPlan
 from planning.releases import channel, channels
 
 SHIPPED = [pathlib.Path("Pulumi.dev.yaml"), *sorted(pathlib.Path("examples").glob("*.yaml"))]
+WORDS = sorted(pathlib.Path("tests/contracts/stacks").glob("*.yaml"))
+"""Stacks with words that no shipped stack has."""
 PIN = f"sha256:{'1d' * 32}"
 SERVICE = {
     "model": {"name": "org/model", "source": f"kit://registry.example/org/model@{PIN}"},
@@ -123,7 +125,11 @@ def exactly(everything: list[Manifest], kind: str, name: str) -> Any:
 def plain(name: str) -> str:
     """Return a name without its generation, and a claim's or Job's without what it holds."""
     held = re.fullmatch(r"(.+-weights|cache-.+)-[0-9a-f]{8}", name)
-    return held[1] if held else re.sub(r"-[0-9a-f]{5}(?=$|-decode$|-prefill$|-epp(-metrics-reader)?$)", "", name)
+    return (
+        held[1]
+        if held
+        else re.sub(r"-[0-9a-f]{5}(?=$|-(?:decode|prefill|encode)(?:-|$)|-epp(-metrics-reader)?$)", "", name)
+    )
 
 
 def place(text: str) -> Path:

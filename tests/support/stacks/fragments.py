@@ -2,6 +2,11 @@
 
 from typing import Any
 
+CLAIMS = {
+    "nic": {"deviceClassName": "nic", "count": 2, "selectors": ["device.driver == 'one'"]},
+    "channel": {"template": "channel"},
+}
+"""Claims on devices beside those of the accelerator class."""
 ENV = {
     "TEXT": "text",
     "SECRET": {"secretKeyRef": {"name": "one", "key": "one"}},

@@ -173,16 +173,25 @@ REFERRING = (
     "region",
     "accelerator",
     "cache",
+    "onnector",
     "flags.*",
+    "constraints.[].requests.[]",
+    "directory",
     "matches.[].model",
     "olicyRef",
     "luginRef",
     "release",
+    "scalingModifiers.formula",
+    "selectors.[]",
     "service",
     "targets.[].model",
     "timeouts.backendRequest",
+    "timezone",
+    "volume",
 )
-"""Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there."""
+"""Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there.
+
+Selectors of devices are programs (CEL), which only the API server can compile."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +323,11 @@ def _taken(rng: random.Random, name: str, base: str, leaves: Sequence[str]) -> H
     stack = BASES[base]
     for leaf in leaves:
         at, nodes = text_leaves()[leaf]
-        place = max(places(stack, at), key=lambda place: reach(stack, place))
+        room = [*places(stack, at)]
+        if not room:
+            # A text of the same stack has taken its place.
+            continue
+        place = max(room, key=lambda place: reach(stack, place))
         stack, parent = opened(stack, place)
         text = rng.choice(_ways(leaf))
         parent[place[-1]] = text if nodes[0].get("type") == "string" else {"metadata": {"annotations": {"note": text}}}

@@ -7,13 +7,19 @@ from typing import Any
 
 from cli.schema import schema
 from models.config_keys import ROOT
-from tests.contracts.invariants.trees import over
+from models.role import Role
+from tests.contracts.invariants.trees import over, without
 from tests.support.stacks import SERVICE
 
 Place = tuple[str | int, ...]
 """Place of a value; `*` is any name of a map that is the user's, `[]` any item of a list."""
 NAMES = dict.fromkeys(("requests", "limits"), "ephemeral-storage")
 """Names that may be new in a map, by its key, where not every name is allowed."""
+SECTIONS: tuple[Place, ...] = (("decode", "sets"), ("prefill", "sets"), ("prefill",), ("encode",))
+"""Places below a service of what has the keys of a role; the longer of two comes first."""
+OF_ROLES = {field.alias or name for name, field in Role.model_fields.items()}
+OF_EVERY_ROLE = ("type", "port")
+"""Keys of an engine that all roles of a service have in common."""
 OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
 """Keys that no canary has."""
 
@@ -104,6 +110,34 @@ def inherited(stack: dict[str, Any]) -> dict[str, Any]:
         "defaults": over(stack.get("defaults", {}), every),
         "services": {"qwen": {key: service[key] for key in canary}, **others},
     }
+
+
+def section_of(at: Place) -> Place | None:
+    """Return the section whose role a leaf belongs to; None for the service's own keys."""
+    below = at[1:] if at[0] == "defaults" else at[3:] if at[2:3] == ("canary",) else at[2:]
+    return next((section for section in SECTIONS if below[: len(section)] == section), None)
+
+
+def moved(stack: dict[str, Any], section: Place) -> dict[str, Any] | None:
+    """Return the stack with all that its service says of its role in a section; None for a stack without that service.
+
+    The service keeps what a role of another section inherits; a divided one keeps only what all roles have in common.
+    """
+    service = stack["services"].get("qwen")
+    if service is None:
+        return None
+    role = {key: value for key, value in service.items() if key in OF_ROLES}
+    rest = service
+    if section[0] == "decode":
+        engine = {key: value for key, value in service.get("engine", {}).items() if key in OF_EVERY_ROLE}
+        rest = {key: value for key, value in service.items() if key not in OF_ROLES} | {"engine": engine}
+        rest |= {"accelerator": service["accelerator"]} if "accelerator" in service else {}
+    tree = role
+    beside = service.get(section[0], {})
+    if section[1:] == ("sets",):
+        tree = {"sets": {"moved": role}}
+        beside = without(beside, "replicas", "autoscaling", "patch")
+    return stack | {"services": {**stack["services"], "qwen": {**rest, section[0]: over(tree, beside)}}}
 
 
 def tried(stack: dict[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from typing import Any
 
 from tests.support.stacks import tree
-from tests.support.stacks.fragments import ENV, LAYERED, MIXTURE, POD
+from tests.support.stacks.fragments import CLAIMS, ENV, LAYERED, MIXTURE, POD
 from tests.support.stacks.profiles import profile
+from tests.support.stacks.varied_caches import VOLUMES
+from tests.support.stacks.varied_pods import EAGER, EXTENDED, SPREAD
+from tests.support.stacks.varied_weights import TOKEN
 
 MODEL = "Qwen/Qwen3-32B"
 """A model that is shipped as well."""
 ADAPTERS = {
-    "sql": {"source": "hf://org/sql"},
+    "sql": {"source": "hf://org/sql", "secrets": TOKEN},
     "legal": {"source": "kit://registry.example/legal:v1", "secrets": ["legal"]},
     "chat": {"source": "s3://bucket/chat", "endpoint": "http://minio:9000"},
 }
@@ -30,7 +33,7 @@ def _selecting(*roles: str, on: tuple[str, int] = ("nvidia-h100-80gb", 2), **ser
 
 
 SELECTED = {
-    "selecting": _selecting(engine={"env": ENV}, pod=POD),
+    "selecting": _selecting(engine={"env": ENV}, pod=POD | {"claims": CLAIMS}),
     "selecting-apart": _selecting("prefill"),
     "selecting-twice": _selecting("canary", "prefill"),
     "selecting-copies": _selecting(
@@ -54,6 +57,51 @@ SELECTED = {
         }
     ),
     "selecting-s3": _selecting(model={"source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}),
+    "selecting-pods": _selecting(pod=EXTENDED),
+    "selecting-spread": _selecting(**SPREAD, on=("nvidia-h100-80gb", 8)),
+    "selecting-eager": _selecting() | {"defaults": EAGER},
+    "selecting-mounted": _selecting(
+        model={"source": "oci://registry.example/m:v1", "folder": "models/m"},
+    ),
+    "selecting-draft": _selecting(
+        model={
+            "source": "hf://Qwen/Qwen3-32B",
+            "speculative": {
+                "method": "eagle3",
+                "tokens": 3,
+                "draft": {
+                    "source": "hf://org/draft",
+                    "secrets": TOKEN,
+                    "size": "1Gi",
+                    "architecture": {"layers": 1, "kvHeads": 8, "headDim": 128},
+                },
+            },
+        }
+    ),
+    "selecting-stored-draft": _selecting(
+        model={
+            "source": "hf://Qwen/Qwen3-32B",
+            "speculative": {
+                "method": "eagle3",
+                "tokens": 3,
+                "draft": {"source": "s3://bucket/draft", "region": "eu", "secrets": ["one"]},
+            },
+        }
+    ),
+    "selecting-tiers": _selecting(
+        engine={"compileCache": {"volume": "files"}},
+        kvCache={"tiers": [{"type": "cpu", "size": "8Gi"}, {"type": "file-system", "volume": "files"}]},
+        pod={"volumes": VOLUMES},
+    ),
+    "selecting-lmcache": _selecting(
+        kvCache={"tiers": [{"type": "lmcache", "size": "8Gi", "volume": "files", "volumeSize": "9Gi"}]},
+        pod={"volumes": VOLUMES},
+    ),
+    "selecting-store": _selecting(
+        kvCache={"tiers": [{"type": "mooncake-store", "volume": "store", "file": "store.json"}]},
+        pod={"volumes": VOLUMES},
+    ),
+    "selecting-hub": _selecting(model={"source": "hf://org/m", "secrets": TOKEN}),
     "selecting-kit": _selecting(
         model={
             "source": "kit://registry.example/m:v1",

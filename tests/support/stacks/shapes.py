@@ -22,6 +22,17 @@ SHAPES: dict[str, dict[str, Any]] = {
         "prefill": {},
         "canary": {"weight": 0, "headers": {"x-canary": "always"}, "parallelism": {"tensor": 2}},
     },
+    "encode": {"encode": {}, "replicas": 2},
+    "three-stages": {"encode": {"replicas": 2}, "prefill": {}},
+    "sets-of-prefill": {"prefill": {"sets": {"long": SPANNING, "short": {"replicas": 2}}}},
+    "sets-of-decode": {
+        "decode": {"sets": {"amd": {"accelerator": "amd", "replicas": 2}, "large": SPANNING, "small": {}}}
+    },
+    "sets-of-both": {
+        "decode": {"sets": {"a": {}, "b": {"replicas": 2}}},
+        "prefill": {"sets": {"a": {}, "b": {}}},
+        "canary": {"weight": 10, "engine": {"maxNumSeqs": 64}},
+    },
     "no-devices": {"accelerator": "cpu"},
     "custom": {"engine": {"type": "custom", "image": "registry.example/server:v1"}},
     "inside-the-image": {"model": {"name": "org/model", "source": f"image://registry.example/server@{DIGEST}"}},
@@ -64,7 +75,7 @@ def templates(everything: list[Manifest]) -> list[Any]:
             found.append(manifest["spec"]["template"])
         if manifest["kind"] == "LeaderWorkerSet":
             group = manifest["spec"]["leaderWorkerTemplate"]
-            found += [group["leaderTemplate"], group["workerTemplate"]]
+            found += [group[name] for name in ("leaderTemplate", "workerTemplate") if name in group]
     assert found
     return found
 

@@ -3,11 +3,17 @@
 from typing import Any
 
 from tests.support.stacks import tree
-from tests.support.stacks.fragments import ENV, FILL, METRICS, POD, TOLERATIONS
+from tests.support.stacks.fragments import CLAIMS, ENV, FILL, METRICS, POD, TOLERATIONS
 from tests.support.stacks.varied_architectures import ARCHITECTURES
+from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
+from tests.support.stacks.varied_pods import PODS
+from tests.support.stacks.varied_proxies import PROXIES
 from tests.support.stacks.varied_releases import RELEASES
+from tests.support.stacks.varied_roles import ROLES
+from tests.support.stacks.varied_speculation import SPECULATION
+from tests.support.stacks.varied_weights import WEIGHTS
 
 
 def _plain() -> dict[str, Any]:
@@ -70,6 +76,36 @@ def _claimed() -> dict[str, Any]:
     allocation = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
     devices = {"vendor": "nvidia", "memory": "80Gi", "allocation": allocation}
     service = {"model": model, "accelerator": "own", "acceleratorMemory": "160Gi"}
+    return tree(qwen=service) | {"accelerators": {"own": devices}}
+
+
+def _paired() -> dict[str, Any]:
+    """Return two roles whose devices come in pairs with network cards, with further claims beside them."""
+    selector = ["device.driver == 'one'"]
+    requests = [
+        {"name": "gpu", "deviceClassName": "gpu.nvidia.com", "selectors": selector},
+        {"name": "edited", "deviceClassName": "nic", "selectors": selector, "count": 2},
+        {"name": "7", "deviceClassName": "nic"},
+    ]
+    constraints = [{"matchAttribute": "example.com/root", "requests": ["7"]}]
+    allocation = {"type": "resource-claim", "requests": requests, "constraints": constraints, "perDevice": True}
+    model = {"name": "org/m", "source": "pvc://weights/m"}
+    service = {"model": model, "accelerator": "own", "parallelism": {"tensor": 2}, "pod": {"claims": CLAIMS}}
+    devices = {"vendor": "nvidia", "allocation": allocation}
+    prefill_claims = {"nic": {**CLAIMS["nic"], "count": 1}, "channel": {"template": "another"}}
+    prefill = {"parallelism": {"tensor": 4}, "pod": {"claims": prefill_claims}}
+    return tree(qwen=service | {"prefill": prefill}) | {"accelerators": {"own": devices}}
+
+
+def _foreign() -> dict[str, Any]:
+    """Return devices of a vendor without shipped classes, which a template of others claims."""
+    devices = {"vendor": "huawei", "allocation": {"type": "resource-claim", "template": "devices"}}
+    service = {
+        "model": {"name": "org/m", "source": "pvc://weights/m"},
+        "accelerator": "own",
+        "parallelism": {"tensor": 2},
+        "engine": {"image": "registry.example/engine:v1"},
+    }
     return tree(qwen=service) | {"accelerators": {"own": devices}}
 
 
@@ -161,6 +197,13 @@ def _driven() -> dict[str, Any]:
     metrics = [*METRICS, {"type": "custom", "spec": {"type": "cron", "metadata": BUSY_HOURS}}]
     scaling = {"type": "keda", "maxReplicas": 4, "pollingInterval": "15s", "metrics": metrics}
     return tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}}) | PROMETHEUS
+
+
+def _scheduled() -> dict[str, Any]:
+    """Return a role that KEDA keeps awake in working hours."""
+    hours = {"start": "0 7 * * 1-5", "end": "0 19 * * 1-5", "timezone": "Europe/Berlin", "replicas": 3}
+    scaling = {"type": "keda", "maxReplicas": 4, "metrics": METRICS, "schedules": [hours]}
+    return tree(qwen={"autoscaling": scaling}) | PROMETHEUS
 
 
 PICKED = [
@@ -463,6 +506,8 @@ VARIED = {
     "apart": _apart(),
     "spanning": _spanning(),
     "claimed": _claimed(),
+    "paired": _paired(),
+    "foreign": _foreign(),
     "signed": _signed(),
     "groups": _groups(),
     "ranked": _ranked(),
@@ -471,6 +516,7 @@ VARIED = {
     "existing": _existing(),
     "scaled": _scaled(),
     "driven": _driven(),
+    "scheduled": _scheduled(),
     "followed": _followed(),
     "weighed": _weighed(),
     "sleeping": _sleeping(),
@@ -482,6 +528,7 @@ VARIED = {
     "predicted": _predicted(),
     "predicting": _predicting(),
     "configured": _configured(),
+    **CACHES,
     **CANARIES,
     "routed": _routed(),
     "routed-apart": _routed_apart(),
@@ -492,6 +539,11 @@ VARIED = {
     "reached": _reached(),
     "asked": _asked(),
     **METERED,
+    **PROXIES,
     **RELEASES,
+    **PODS,
+    **ROLES,
+    **SPECULATION,
+    **WEIGHTS,
 }
 """Valid stacks that between them reach every field."""

@@ -63,6 +63,14 @@ class Front(Protocol):
         """Return what the gateway did with each request."""
         ...
 
+    def end(self) -> None:
+        """End it at once."""
+        ...
+
+
+NewFront = Callable[[Path, Path, ControlPlane], Front]
+"""Starts what requests go through, of the binary of a proxy, a folder for its files, and the control plane."""
+
 
 class DataPath:
     """The data path of one namespace."""
@@ -259,9 +267,11 @@ def loopback_plane(new_plane: Callable[..., ControlPlane]):
 
 
 @contextlib.contextmanager
-def data_path(deployed: Deployed, tools: Mapping[str, Any], directory: Path, namespace: str) -> Iterator[DataPath]:
+def data_path(
+    deployed: Deployed, tools: Mapping[str, Any], directory: Path, namespace: str, front: NewFront = Translated
+) -> Iterator[DataPath]:
     """Deploy and run the data path of a namespace."""
-    gateway = Translated(tools["envoy"].path, directory / "envoy", deployed.plane)
+    gateway = front(tools["envoy"].path, directory / "envoy", deployed.plane)
     path = DataPath(deployed.plane, tools, namespace, directory, gateway)
     try:
         deployed.up()

@@ -49,8 +49,9 @@ def pods(rendered: Iterable[Manifest], network: str = "10.1.0") -> dict[str, Pee
     """Return the pods of everything that has some, by the name without its generation; further pods as `… worker`."""
     found = dict[str, Peer]()
     for manifest in rendered:
-        for number, node in enumerate(NODES.get(manifest["kind"], [])):
-            spec = manifest["spec"].get("leaderWorkerTemplate", manifest["spec"])
+        spec = manifest.get("spec", {}).get("leaderWorkerTemplate", manifest.get("spec", {}))
+        templates = [node for node in NODES.get(manifest["kind"], []) if node in spec]
+        for number, node in enumerate(templates):
             metadata = manifest["metadata"]
             name = plain(manifest["metadata"]["name"])
             labels = dict(spec[node]["metadata"]["labels"])

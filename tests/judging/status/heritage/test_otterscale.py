@@ -60,6 +60,19 @@ def test_ready_and_desired_replicas_are_counted_by_role():
     assert otterscale.of(service(workload(1, 2)))["prefillReplicas"] == 0
 
 
+def test_sets_of_prefill_count_as_prefill_and_encode_pods_do_not():
+    """See otterscale 5.4."""
+    sets = [workload(1, 2, role="prefill-long"), workload(3, 4, role="prefill-short"), workload(1, 1, role="encode")]
+    document = otterscale.of(service(workload(1, 1), *sets))
+    assert [document[key] for key in ("prefillReady", "prefillReplicas")] == [4, 6]
+
+
+def test_sets_of_decode_count_as_decode():
+    """See otterscale 5.4."""
+    document = otterscale.of(service(workload(1, 2, role="decode-amd"), workload(3, 4, role="decode-nvidia")))
+    assert [document[key] for key in ("decodeReady", "decodeReplicas")] == [4, 6]
+
+
 def test_no_replicas_are_asleep_where_theirs_are_ready():
     """See otterscale 5.4."""
     expected = ("Running", "False", "Asleep", "No replicas are asked for")
