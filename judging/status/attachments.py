@@ -158,7 +158,7 @@ def _takes_routes(listener: Mapping[str, Any]) -> bool:
     """Tell whether a listener takes HTTPRoutes. If it lists no kinds, its protocol decides."""
     kinds = [mapping(entry) for entry in sequence(at(listener, "allowedRoutes", "kinds"))]
     names = [(kind.get("group", GATEWAY_GROUP), kind.get("kind")) for kind in kinds]
-    return listener.get("protocol") not in _WITHOUT_HTTP and (not names or (GATEWAY_GROUP, _ROUTE) in names)
+    return str(listener.get("protocol")) not in _WITHOUT_HTTP and (not names or (GATEWAY_GROUP, _ROUTE) in names)
 
 
 def _admits(listener: Mapping[str, Any], gateway: Manifest, route: Manifest, parent: RouteParent) -> bool:
@@ -199,6 +199,6 @@ def _parents(route: Manifest, refs: Iterable[object]) -> Iterator[RouteParent]:
         port = ref.get("port")
         if not isinstance(port, int):
             port = 0
-        if (ref.get("group", GATEWAY_GROUP), kind) in _KINDS:
+        if (str(ref.get("group", GATEWAY_GROUP)), kind) in _KINDS:
             namespace = str(ref.get("namespace") or name_of(route)[0])
             yield RouteParent(kind, namespace, str(ref.get("name")), str(ref.get("sectionName") or ""), port)

@@ -1,7 +1,7 @@
 """The groups of pods of LeaderWorkerSets: each replica is a leader with its workers, and serves only as a whole."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from judging.status import numbers, pods
@@ -28,8 +28,8 @@ def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     size = at(role.workload, "spec", "leaderWorkerTemplate", "size")
     total = size if isinstance(size, int) else 1
     members = _members(role)
-    for index in range(numbers.replicas_of(role)):
-        group = members.get(str(index), ())
+    for index in _indices(role, members):
+        group = members[str(index)]
         leader = next((pod for pod in role.pods if pod in group), None)
         if leader is not None and 0 < len(group) < total:
             shortage = f"{len(group)} of {total} pods in group {index}"
@@ -44,12 +44,22 @@ def rejections(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     if role.kind != _KIND or not _lacks_pods(role):
         return
     namespace, name = name_of(role.workload)
-    sets = (name, *(f"{name}-{index}" for index in range(numbers.replicas_of(role))))
-    events = [event for set_name in sets for event in reading.events.get(("StatefulSet", namespace, set_name), ())]
+    kind = "StatefulSet"
+    prefix = f"{name}-"
+    names = [named for of_kind, of_namespace, named in reading.events if (of_kind, of_namespace) == (kind, namespace)]
+    indices = _indices(role, (named.removeprefix(prefix) for named in names if named.startswith(prefix)))
+    sets = (name, *(f"{prefix}{index}" for index in indices))
+    events = [event for set_name in sets for event in reading.events.get((kind, namespace, set_name), ())]
     failures = [event for event in events if event.get("reason") == "FailedCreate"]
     reference = ObjectRef.of(role.workload, role.kind)
     if failures:
         yield refusals.rejection(failures[-1].get("message"), reference, first_seen(failures[-1]), role.role)
+
+
+def _indices(role: RoleView, texts: Iterable[str]) -> list[int]:
+    """Return the numbers of the groups that are wanted, of those that are written in some texts."""
+    replicas = numbers.replicas_of(role)
+    return sorted(int(text) for text in texts if text.isdecimal() and str(int(text)) == text and int(text) < replicas)
 
 
 def _lacks_pods(role: RoleView) -> bool:

@@ -19,6 +19,7 @@ from local.errors import LocalError
 from local.report import Report
 from local.tools import Tool
 from tests.support.locks import dead_pid, lock
+from tests.support.waits import eventually
 
 PROGRAM = """
 import pulumi
@@ -116,6 +117,9 @@ def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, output):
     )
     stranger = subprocess.Popen(["sleep", "60"], env={PulumiEngine.MARK: f"{directory}-other:{uuid.uuid4()}"})
     try:
+        # The kernel sets the variables of a program after it has closed the pipe on which its parent waits.
+        for process in (child, stranger):
+            eventually(lambda process=process: Path(f"/proc/{process.pid}/environ").read_bytes())
         lock(broken.directory / "backend", pid=dead_pid())
         broken.ensure_stack()
         assert child.wait(timeout=5) == -signal.SIGTERM

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from judging.status import document, verdict
 from judging.status.verdict import ExitCode
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import DEPLOYMENT, KINDS, POD, SCALED_OBJECT
+from planning.ground.snapshot import DEPLOYMENT, GATEWAY, KINDS, LEADER_WORKER_SET, POD, ROUTE, SCALED_OBJECT
 from tests.support.captured_objects import lists, mutated, places, snapshot
 
 STRANGE = (None, True, 0, -1, 2**70, 1.5, math.nan, "", "x", "2026-13-45T99:99:99Z", "{0}{x!r}\x1b[31m", [], [None])
@@ -30,6 +30,9 @@ def judged(whole):
 @example((DEPLOYMENT, 0, ("metadata", "annotations")), True)
 @example((POD, 0, ("metadata", "labels")), "x")
 @example((SCALED_OBJECT, 0, ("spec", "minReplicaCount")), [None])
+@example((LEADER_WORKER_SET, 0, ("spec", "replicas")), 2**70)
+@example((ROUTE, 0, ("spec", "parentRefs", 0, "group")), [])
+@example((GATEWAY, 0, ("spec", "listeners", 0, "protocol")), {})
 def test_a_strange_value_makes_no_judgement_fail(place, value):
     code, text = judged(mutated(*place, value))
     assert f'"exitCode": {code.value}' in text

@@ -73,6 +73,11 @@ class Editor:
         """Change an object by a strategic merge, its status with the subresource `status`."""
         return self._ask("PATCH", self._path(kind, namespace, name, subresource), change, MERGE)
 
+    def clear_status(self, kind: str, namespace: str, name: str, field: str) -> None:
+        """Empty a list in the status of an object."""
+        operation = {"op": "replace", "path": f"/status/{field}", "value": []}
+        self._ask("PATCH", self._path(kind, namespace, name, "status"), [operation], PATCH)
+
     def _path(self, kind: str, namespace: str, *parts: str) -> str:
         return "/".join((live_objects.path(APIS[kind], namespace), *filter(None, parts)))
 

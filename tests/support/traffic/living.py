@@ -227,6 +227,16 @@ class LivingStack:
             self.editor.patch("Gateway", "gateways", "gateway", operation, FIELD_MANAGER)
             eventually(lambda is_accepting=is_accepting: self._is_any_route_accepted() == is_accepting)
 
+    def renew_statuses(self) -> None:
+        """Let Istio write the status of the Gateway and of all routes anew.
+
+        Istio loses a status if its queue holds two generations of an object (istio, pilot/pkg/status/resourcelock.go,
+        `Push` keeps the generation of the first). It compares again when a status changes.
+        """
+        self.editor.clear_status("Gateway", "gateways", "gateway", "conditions")
+        for route in self.editor.items("HTTPRoute", NAMESPACE):
+            self.editor.clear_status("HTTPRoute", NAMESPACE, route["metadata"]["name"], "parents")
+
     def _is_any_route_accepted(self) -> bool:
         entries = [
             condition
