@@ -55,7 +55,7 @@ OTHERS = {
 }
 """Arguments of further commands. `all` stands for the stack with all sources."""
 OPTIONS = {"rights": ["--for", "preview"], "summarize": ["--events", "events.json"], "upgrade": ["--to", "gie-1.3"]}
-BY_HAND = {"down", "engine", "setup", "tools", "try", "up"}
+BY_HAND = {"down", "engine", "policy", "setup", "tools", "try", "up"}
 """Commands of `python -m local` that the page describes: they start programs of others."""
 
 
