@@ -28,7 +28,7 @@ def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     size = at(role.workload, "spec", "leaderWorkerTemplate", "size")
     total = size if isinstance(size, int) else 1
     members = _members(role)
-    for index in _indices(role, members):
+    for index in _wanted_groups(role, members):
         group = members[str(index)]
         leader = next((pod for pod in role.pods if pod in group), None)
         if leader is not None and 0 < len(group) < total:
@@ -44,22 +44,23 @@ def rejections(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     if role.kind != _KIND or not _lacks_pods(role):
         return
     namespace, name = name_of(role.workload)
-    kind = "StatefulSet"
-    prefix = f"{name}-"
-    names = [named for of_kind, of_namespace, named in reading.events if (of_kind, of_namespace) == (kind, namespace)]
-    indices = _indices(role, (named.removeprefix(prefix) for named in names if named.startswith(prefix)))
-    sets = (name, *(f"{prefix}{index}" for index in indices))
-    events = [event for set_name in sets for event in reading.events.get((kind, namespace, set_name), ())]
+    groups = _wanted_groups(role, (object_name.removeprefix(f"{name}-") for _, _, object_name in reading.events))
+    sets = (name, *(f"{name}-{index}" for index in groups))
+    events = [event for set_name in sets for event in reading.events.get(("StatefulSet", namespace, set_name), ())]
     failures = [event for event in events if event.get("reason") == "FailedCreate"]
     reference = ObjectRef.of(role.workload, role.kind)
     if failures:
         yield refusals.rejection(failures[-1].get("message"), reference, first_seen(failures[-1]), role.role)
 
 
-def _indices(role: RoleView, texts: Iterable[str]) -> list[int]:
-    """Return the numbers of the groups that are wanted, of those that are written in some texts."""
+def _wanted_groups(role: RoleView, texts: Iterable[str]) -> list[int]:
+    """Return the numbers of groups among some texts, without groups that a smaller number of replicas ends.
+
+    The texts come from objects that exist. `spec.replicas` may be any number, so it is not counted up to.
+    """
     replicas = numbers.replicas_of(role)
-    return sorted(int(text) for text in texts if text.isdecimal() and str(int(text)) == text and int(text) < replicas)
+    indices = {int(text) for text in texts if text.isdecimal() and str(int(text)) == text}
+    return sorted(index for index in indices if index < replicas)
 
 
 def _lacks_pods(role: RoleView) -> bool:

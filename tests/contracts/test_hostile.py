@@ -58,7 +58,7 @@ def test_every_stack_is_a_case():
 def test_most_stacks_are_accepted():
     accepted = [name for name in stacks() if verdict(name)[0]]
     assert len(stacks()) == COUNT
-    assert len(accepted) >= 0.65 * (COUNT - WRONG)
+    assert len(accepted) >= 0.7 * (COUNT - WRONG)
 
 
 def test_every_text_leaf_has_hostile_text():

@@ -40,8 +40,9 @@ def test_an_event_of_the_groups_set_says_why_only_while_a_pod_lacks():
     events = {EVENT: [refusal("qwen-decode-0")]}
     assert "quota" in states(replaced(without_worker(spanning()), **events))
     assert states(replaced(spanning(), **events)) == {}
-    others = {EVENT: [refusal("other-0")]}
-    assert "quota" not in states(replaced(without_worker(spanning()), **others))
+    for further in ("other-0", "qwen-decode-2"):
+        others = {EVENT: [refusal(further)]}
+        assert "quota" not in states(replaced(without_worker(spanning()), **others))
 
 
 def serving(**service_words):

@@ -172,6 +172,7 @@ REFERRING = (
     "divisor",
     "region",
     "accelerator",
+    "acceleratorMemory",
     "cache",
     "onnector",
     "flags.*",
@@ -189,7 +190,7 @@ REFERRING = (
     "timezone",
     "volume",
 )
-"""Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there.
+"""Ends of leaves whose text has to fit something in the stack or in a table, so that hostile text is refused there.
 
 Selectors of devices are programs (CEL), which only the API server can compile."""
 
