@@ -34,9 +34,9 @@ class Slo(Spec):
     tpot: Latency | None = Field(default=None, examples=[{"within": "100ms", "percent": 95}])
     """Objective for the mean time per output token after the first one. Absent: no objective."""
     source: Literal["engine", "picker"] = "engine"
-    """Whose series are counted. engine: statuses and times as the engine's pods report them, and requests that the
-    endpoint picker refuses. picker: times as the endpoint picker sees them; it does not see which answers of an engine
-    are errors, so availability then counts what the picker refuses."""
+    """Reporter of the series that are counted. engine: statuses and times as the engine's pods report them, and
+    requests that the endpoint picker refuses. picker: times as the endpoint picker sees them; it does not see which
+    answers of an engine are errors, so availability then counts what the picker refuses."""
 
     @model_validator(mode="after")
     def _states_something(self) -> "Slo":
