@@ -36,6 +36,7 @@ _OF_PODS: Mapping[str, Any] = {
     "engine": {"type": _WHOLE},
     "kvCache": {"blockSize": _WHOLE},
     "metrics": {"interval": _WHOLE, "picker": _WHOLE},
+    "slo": _WHOLE,
 }
 """Keys of a variant that have an effect on pods that somebody else runs."""
 _OF_CANARIES: Mapping[str, Any] = {"headers": _WHOLE, "weight": _WHOLE}

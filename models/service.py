@@ -11,6 +11,7 @@ from models.env import EnvName, EnvValue
 from models.existing import ExistingPods, ExistingPool
 from models.kv_cache import KvCache
 from models.monitoring import Metrics
+from models.objectives import Slo
 from models.picker import EndpointPicker, FlagName
 from models.pins import PinnedSource
 from models.role import Role
@@ -381,5 +382,10 @@ class Service(Variant):
         default=(), examples=[[{"model": "qwen-latest", "targets": [{"model": "Qwen/Qwen3-0.6B"}]}]]
     )
     """Other names for the model or its adapters, in requests that come through the gateway."""
+    slo: Slo | None = Field(
+        default=None, examples=[{"availability": 99.9, "ttft": {"within": "2500ms", "percent": 95}}]
+    )
+    """Objectives for the requests of the service, which alerts, dashboards and the gates of a canary use. Absent: no
+    objectives."""
     interceptor: ServiceInterceptor = ServiceInterceptor.default()
     """Token metering; it has an effect only if the stack has an interceptor."""

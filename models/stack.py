@@ -9,7 +9,7 @@ from models.accelerators import UserClass
 from models.base import Spec
 from models.interceptor import Interceptor
 from models.money import Budgets, Prices
-from models.monitoring import Monitors
+from models.monitoring import AlertRules, Dashboards, Monitors
 from models.network import NetworkPolicies
 from models.problems import Mode
 from models.profile import Catalogue
@@ -187,10 +187,15 @@ class Prometheus(Spec):
 
 
 class Observability(Spec):
-    """Metrics and traces of running services."""
+    """Metrics, alerts, dashboards and traces of running services."""
 
     metrics: Monitors = Monitors.default()
     """Monitor objects by which metrics are scraped."""
+    rules: AlertRules | None = Field(default=None, examples=[{"labels": {"release": "kube-prometheus-stack"}}])
+    """Alerts about the services, and about their objectives (slo). {}: alerts with the default labels. Absent:
+    none."""
+    dashboards: Dashboards | None = Field(default=None, examples=[{"namespace": "monitoring"}])
+    """Dashboards of the services. {}: dashboards with the default label. Absent: none."""
     prometheus: Prometheus | None = Field(
         default=None, examples=[{"serverAddress": "http://prometheus.monitoring:9090"}]
     )
@@ -234,7 +239,7 @@ class Stack(Spec):
     catalogue: Catalogue = Catalogue.default()
     """Serving profiles that services select from."""
     observability: Observability = Observability.default()
-    """Metrics and traces of running services."""
+    """Metrics, alerts, dashboards and traces of running services."""
     cluster: Cluster = Cluster.default()
     """The cluster to deploy to."""
     formerly: Items[StackPath] = Field(default=(), examples=[["inference-stacks/staging"]])

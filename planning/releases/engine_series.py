@@ -1,12 +1,13 @@
 """Series that vLLM reports at `/metrics`, by version, and the conditions under which it reports them.
 
-The table `engines/series.yaml` has ranges of versions, written by `make facts` from the published wheels.
+The tables `engines/series.yaml` and `engines/series-labels.yaml` have ranges of versions, written by `make facts` from
+the published wheels.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
@@ -21,6 +22,7 @@ NAME = re.compile(r"""(?<![\w:])vllm:\w+(?![\w:.?(\\]|[*+]["'`]|\[(?!\s*[\d.]+[a
 A name with a further colon is that of a recorded series. A regular expression such as `vllm:kv_cache.*` has no name;
 `[`, `*` and `+` also follow names, as in `vllm:name[5m] * 2`.
 """
+Row = TypeVar("Row")
 Kind = Literal["counter", "gauge", "histogram"]
 _SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
     "counter": ("", "_created"),
@@ -42,6 +44,18 @@ class SeriesTable(Spec):
     """Names of gauges."""
     histograms: dict[str, list[str]]
     """Names of histograms, without the endings of their series."""
+
+
+class SeriesLabels(Spec):
+    """Labels and bounds of the metrics in `SeriesTable`, by the same ranges of versions."""
+
+    labels: dict[str, dict[str, list[str]]]
+    """Names of labels, by metric. A metric without an entry has labels that no table can name."""
+    bounds: dict[str, dict[str, list[float] | Literal["contextLength"]]]
+    """Upper bounds of a histogram's buckets in ascending order, without the infinite one, by metric.
+
+    `contextLength`: the bounds are 1, 2, 5, 10, 20, 50, … up to the context length of the engine.
+    """
 
 
 class EngineSetting(Spec):
@@ -92,6 +106,27 @@ def metrics(version: str) -> Mapping[str, Kind]:
 
 
 @cache
+def labels(version: str, metric: str) -> frozenset[str]:
+    """Return the names of the labels that a metric has in a version, without `le`; empty if they are unknown.
+
+    `metric` is a name as in `metrics`.
+    """
+    return frozenset(_of_version(_shapes().labels, version).get(metric, ()))
+
+
+@cache
+def bounds(version: str, metric: str) -> tuple[float, ...]:
+    """Return the upper bounds of the buckets of a histogram, in ascending order and in the unit of its name.
+
+    The infinite bound is left out. Empty if the bounds are unknown, or if they depend on the context length.
+    """
+    row = _of_version(_shapes().bounds, version).get(metric, ())
+    if isinstance(row, str):
+        return ()
+    return tuple(row)
+
+
+@cache
 def names(version: str) -> Mapping[str, str]:
     """Return the metrics of a version by the names of their series, as queries write them."""
     return {name: metric for metric, kind in metrics(version).items() for name in of_metric(metric, kind)}
@@ -130,3 +165,18 @@ def conditions_of(metric: str) -> tuple[str, ...]:
 @cache
 def _table() -> SeriesTable:
     return tables.read(SeriesTable, "releases/engines/series.yaml")
+
+
+@cache
+def _shapes() -> SeriesLabels:
+    return tables.read(SeriesLabels, "releases/engines/series-labels.yaml")
+
+
+def _of_version(ranges: Mapping[str, Mapping[str, Row]], version: str) -> dict[str, Row]:
+    """Return the rows of all ranges that contain a version."""
+    return {
+        name: row
+        for known, rows in ranges.items()
+        if engine_versions.is_within(version, known)
+        for name, row in rows.items()
+    }

@@ -20,7 +20,7 @@ SECTIONS: tuple[Place, ...] = (("decode", "sets"), ("prefill", "sets"), ("prefil
 OF_ROLES = {field.alias or name for name, field in Role.model_fields.items()}
 OF_EVERY_ROLE = ("type", "port")
 """Keys of an engine that all roles of a service have in common."""
-OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
+OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor", "slo"}
 """Keys that no canary has."""
 
 
