@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable
 from functools import cached_property
 from http.client import HTTPResponse
+from pathlib import Path
 from threading import Lock
 from typing import Any, cast
 
@@ -22,11 +23,17 @@ class RefusedAddressError(OSError):
     """A host is link-local, or is the metadata of a cloud. No configuration has a reason to name it."""
 
 
+class ForeignServerError(OSError):
+    """A redirect leads to another server than the only one that may be asked."""
+
+
 class Run:
     """The end of a run and its TLS context, which all its requests share."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, authority: str | Path | None = None) -> None:
+        """Begin now. `authority` is a file with the certificates that vouch for servers; None for the system's."""
         self._end = time.monotonic() + seconds
+        self._authority = authority
         self._lock = Lock()
 
     def seconds_left(self) -> float:
@@ -40,15 +47,21 @@ class Run:
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
-        return ssl.create_default_context()
+        return ssl.create_default_context(cafile=self._authority)
 
 
 class Transport:
     """A client for the requests that one question takes. It resolves names itself, and judges each address."""
 
-    def __init__(self, run: Run, is_known: Callable[[hosts.ServerOrigin], bool]) -> None:
-        """`is_known` tells whether the environment of the caller names a server."""
+    def __init__(
+        self, run: Run, is_known: Callable[[hosts.ServerOrigin], bool], only: hosts.ServerOrigin | None = None
+    ) -> None:
+        """`is_known` tells whether the environment of the caller names a server.
+
+        `only` is the only server that is asked; None if redirects may lead to others.
+        """
         self._run = run
+        self._only = only
         self._is_known = is_known
         self._asks_known = False
         self.is_telling = True
@@ -85,12 +98,17 @@ class Transport:
         return seconds
 
     def _watch(self, url: str) -> None:
-        """Note the server of the next request, which may follow from a redirect. Raises RefusedAddressError."""
+        """Note the server of the next request, which may follow from a redirect.
+
+        Raises RefusedAddressError, and ForeignServerError for a server that may not be asked.
+        """
         server = hosts.origin(url)
         if server is None:
             raise OSError
         if hosts.is_refused(server.host):
             raise RefusedAddressError
+        if self._only not in {None, server}:
+            raise ForeignServerError
         self._asks_known = self._is_known(server)
 
     def _connect(self, address: tuple[str, int], *_: object) -> socket.socket:

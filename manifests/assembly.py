@@ -6,6 +6,7 @@ from functools import partial
 
 from manifests import awaiting, gke, interceptor, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata, resource_type
+from planning import relations
 from planning.ground import labels, order, parts
 from planning.ground.awaiting import Wait
 from planning.ground.order import Id
@@ -55,7 +56,7 @@ def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, .
 
 def _components_in_order(plan: StackPlan) -> tuple[Component, ...]:
     components = tuple(component for component in _components(plan) if component.objects)
-    after = order.predecessors((rendered.id for rendered in objects(components)), plan.relations)
+    after = order.predecessors((rendered.id for rendered in objects(components)), relations.of_stack(plan))
     return tuple(
         _map(component, lambda rendered: replace(rendered, after=after[rendered.id])) for component in components
     )

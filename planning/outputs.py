@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from models.pins import Pin
+from planning import bill, money
 from planning.ground import contract
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.ports import HTTP_PORT, HTTPS_PORT, ROUTED_PORT
@@ -55,6 +56,7 @@ def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> cont
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
         "profile": next((_profiles(primary).get(workload.role) for workload in primary.destinations), None),
         "interceptor": _interceptor(primary, plan.interceptor),
+        "bill": _bill(service, plan),
         "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
         "ready": not unseen,
         "message": "; ".join(unseen),
@@ -160,6 +162,23 @@ def _interceptor(variant: VariantPlan, interceptor: InterceptorPlan | None) -> c
     if variant.metered_as is None or interceptor is None:
         return None
     return {"mode": interceptor.mode, "layout": "service", "resourceId": variant.metered_as}
+
+
+def _bill(service: ServicePlan, plan: StackPlan) -> contract.Bill:
+    cost = bill.of_service(service, plan)
+    amounts: contract.Amounts | None = None
+    if not cost.unpriced:
+        amounts = {"low": money.cents(cost.low), "high": money.cents(cost.high)}
+    return {
+        "hours": money.HOURS,
+        "deviceHours": {
+            name: {"low": part.low * money.HOURS, "high": part.high * money.HOURS}
+            for name, part in bill.by_class(service).items()
+        },
+        "currency": plan.prices.currency,
+        "cost": amounts,
+        "unpriced": list(cost.unpriced),
+    }
 
 
 def _variant(variant: VariantPlan) -> contract.Variant:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.existing import ExistingPods
+from models.money import Prices
 from models.paths import Path
 from models.pins import Pin
 from models.problems import Problem
@@ -15,7 +16,7 @@ from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
 from planning.ground.names import PRIMARY, Names, address
-from planning.ground.order import Id, Relations
+from planning.ground.order import Id
 from planning.hardware.accelerators import AcceleratorClass
 from planning.interceptor import InterceptorGrant, InterceptorPlan
 from planning.network import gke, monitoring
@@ -272,6 +273,8 @@ class StackPlan:
     """Permissions of the interceptor to read Services. Empty if the interceptor does not search for Services."""
     caches: tuple[StoragePlan, ...]
     """Claims of the caches and the Jobs that fill these claims, ordered by the keys of the caches."""
+    prices: Prices
+    """Prices of devices by accelerator class, and their currency."""
     judgements: tuple[Judgement, ...] = ()
     """Warnings about the stack, then about each service, ordered by key."""
 
@@ -300,45 +303,6 @@ class StackPlan:
         if object_id.part is parts.NAMESPACE:
             return Path("namespaceOptions", "create")
         return self.sections.get(object_id.owner, Path())
-
-    @property
-    def relations(self) -> Relations:
-        """Return the relations between owners that determine the order of the stack's objects."""
-        variants = [variant for service in self.services for variant in service.variants]
-        routed = [(service, service.route) for service in self.services if service.route is not None]
-        namespaces = {variant.owner: variant.names.namespace for variant in variants}
-        namespaces |= {cache.owner: cache.namespace for cache in self.caches}
-        namespaces |= {grant.owner: grant.namespace for grant in self.grants}
-        if self.interceptor is not None:
-            namespaces[interceptor.OWNER] = self.interceptor.namespace
-        grants = tuple(Id(grant.owner, parts.INTERCEPTOR_ROLE_BINDING) for grant in self.grants)
-        return Relations(
-            namespaces=namespaces,
-            weights={variant.owner: variant.weights_of for variant in variants},
-            further_owners={
-                service.route_id: tuple(canary.owner for canary in service.variants[1:]) for service, _ in routed
-            },
-            further_predecessors={
-                Id(interceptor.OWNER, parts.INTERCEPTOR): grants,
-                **{
-                    service.route_id: (*self._before_metered(service), *_before_mirror(route))
-                    for service, route in routed
-                },
-            },
-        )
-
-    def _before_metered(self, service: ServicePlan) -> tuple[Id, ...]:
-        """Return the objects of the interceptor that must exist before a service's route."""
-        if self.interceptor is None or service.primary.metered_as is None:
-            return ()
-        return self.interceptor.precedes_routes
-
-
-def _before_mirror(route: PlannedRoute) -> tuple[Id, ...]:
-    """Return the objects that must exist before a route, because the route mirrors requests to another service."""
-    if route.mirror is None:
-        return ()
-    return Id(route.mirror.key, parts.SERVICE), Id(route.mirror.key, parts.MIRROR_GRANT)
 
 
 def decide(
@@ -371,6 +335,7 @@ def decide(
         interceptor_network=network.of_interceptor(metering, resolved.contexts),
         grants=grants,
         caches=caches,
+        prices=stack.prices,
     )
 
 

@@ -119,13 +119,17 @@ class Builder:
         shutil.rmtree(module)
 
     def _compile(self, entry: Entry, module: Path, content: Path) -> None:
-        binary = content / entry.names[0]
         # Debug information takes a fifth of the space of compiled packages, and the linker drops it anyway.
         flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false"]
         if entry.tags:
             flags += ["-tags", entry.tags]
         flags += ["-ldflags", f"-s -w {entry.ldflags}".strip()]
-        self._go_command(["build", *flags, "-o", str(binary), entry.package], module, entry.name)
+        if len(entry.packages) > 1:
+            # Into a folder, Go puts the command of each package under the last part of the package's path.
+            self._go_command(["build", *flags, "-o", f"{content}/", *entry.packages], module, entry.name)
+            return
+        binary = content / entry.names[0]
+        self._go_command(["build", *flags, "-o", str(binary), *entry.packages], module, entry.name)
         for name in entry.names[1:]:
             (content / name).symlink_to(binary.name)
 

@@ -65,7 +65,9 @@ class Entry:
     """`go`, `python` or `files`."""
     seconds: float
     """Expected duration of a first build."""
-    package: str
+    packages: tuple[str, ...]
+    """Go packages that one build compiles. The tool of one package has the entry's first name, and the other names are
+    links to it. Of several packages, each is the tool whose name is the last part of its path."""
     tags: str
     """Build tags of a Go package, separated by commas."""
     ldflags: str
@@ -140,7 +142,7 @@ def _entry(root: Path, row: dict[str, Any]) -> Entry:
         version=row["version"],
         origin=row["from"],
         seconds=row["seconds"],
-        package=row.get("package", ""),
+        packages=_packages(row),
         tags=row.get("tags", ""),
         ldflags=row.get("ldflags", ""),
         requirements=root / "requirements" / row.get("requirements", "none"),
@@ -151,6 +153,12 @@ def _entry(root: Path, row: dict[str, Any]) -> Entry:
         on_path=_on_path(row["path"]) if "path" in row else None,
         row=json.dumps({key: value for key, value in row.items() if key not in _IDLE}, sort_keys=True),
     )
+
+
+def _packages(row: dict[str, Any]) -> tuple[str, ...]:
+    if "package" in row:
+        return (row["package"],)
+    return tuple(row.get("packages", ()))
 
 
 def _files(item: dict[str, Any]) -> Files:

@@ -114,6 +114,42 @@ class Role(TypedDict):
     of replicas. Null if the pods have no devices."""
 
 
+class DeviceHours(TypedDict):
+    """Hours of devices of one accelerator class in a month."""
+
+    low: int
+    """Hours with the smallest number of replicas."""
+    high: int
+    """Hours with the largest number of replicas."""
+
+
+class Amounts(TypedDict):
+    """Money for a month."""
+
+    low: float
+    """Amount with the smallest number of replicas."""
+    high: float
+    """Amount with the largest number of replicas."""
+
+
+class Bill(TypedDict):
+    """Devices that a service is expected to have for a month, and what they cost.
+
+    Replicas that exist during a rollout only are left out, and so are pods that somebody else runs.
+    """
+
+    hours: int
+    """Hours of the month."""
+    deviceHours: dict[str, DeviceHours]
+    """Hours of devices by accelerator class, of primary and canary together. Empty if the pods have no devices."""
+    currency: str
+    """Currency of the prices of the stack, as a code of ISO 4217."""
+    cost: Amounts | None
+    """Cost of the devices. Null if a class has no price."""
+    unpriced: list[str]
+    """Accelerator classes of the service without a price."""
+
+
 class Profile(TypedDict):
     """A serving profile."""
 
@@ -186,6 +222,8 @@ class Service(TypedDict):
     """The serving profile of the primary's decode role; null if none was selected."""
     interceptor: Interceptor | None
     """How requests to the service are metered; null if requests are not metered."""
+    bill: Bill
+    """Hours of devices in a month, and their cost, as the configuration lets expect them."""
     awaited: list[Awaited]
     """Kinds of objects that were ready at the end of the run that wrote these outputs. `replicas` means that workloads
     had all replicas that the configuration states, `route` that the Gateway had accepted the route. Objects of kinds

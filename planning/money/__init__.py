@@ -1,9 +1,10 @@
 """Prices of devices, and budgets for services: limits on devices and on money.
 
-`judging/report/bill.py` compares the costs and budgets of two plans with these records.
+`planning/bill.py` has the devices of a plan. `judging/report/bill.py` compares the costs and budgets of two plans with
+these records.
 """
 
 from planning.money.budgets import Usage, judge, usages
-from planning.money.costs import Cost, DeviceRange, cost, text
+from planning.money.costs import HOURS, Cost, DeviceRange, cents, cost, text
 
-__all__ = ["Cost", "DeviceRange", "Usage", "cost", "judge", "text", "usages"]
+__all__ = ["HOURS", "Cost", "DeviceRange", "Usage", "cents", "cost", "judge", "text", "usages"]

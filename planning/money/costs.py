@@ -56,6 +56,11 @@ def monthly(accelerator: str, prices: Prices) -> Decimal | None:
     return Decimal(str(price)) * HOURS
 
 
+def cents(amount: Decimal) -> float:
+    """Return an amount in units of its currency, rounded to cents."""
+    return float(round(amount, 2))
+
+
 def text(amount: Decimal, currency: str) -> str:
     """Return an amount in whole units of a currency, such as `$23,944` or `23,944 EUR`."""
     number = f"{abs(amount):,.0f}"

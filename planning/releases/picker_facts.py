@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from models.base import Spec
+from planning.ground.metric_facts import MetricFacts
 from planning.ground.tables import Sourced
 from planning.releases.images import Image
 from planning.releases.plugins import Additions, Demand, PluginFacts
@@ -201,11 +202,50 @@ class PickerSeries(Spec):
     """Whether the picker reports the gauge only while flow control is on."""
 
 
+class PickerMetricFacts(MetricFacts):
+    """A metric of the picker."""
+
+    gate: Literal["flowControl", "leaderElection", "latencyPredictor"] | None = None
+    """Feature without which the picker reports no series of the metric; None if the picker needs none.
+
+    leaderElection: several pickers of which one works at a time.
+    """
+
+
+PickerMetricName = Literal[
+    "requests",
+    "request_errors",
+    "request_duration",
+    "ttft",
+    "tpot",
+    "running_requests",
+    "ready_endpoints",
+    "pool_queue",
+    "pool_kv_cache",
+    "pool_running",
+    "scheduler_duration",
+    "scheduler_attempts",
+    "plugin_duration",
+    "flow_queue_size",
+    "flow_queue_duration",
+    "flow_saturation",
+    "poll_errors",
+    "extract_errors",
+    "leader",
+]
+"""Names by which this program asks for metrics of pickers. `planning.releases.picker_series` says what they mean."""
+
+
 class PickerMetrics(Sourced):
     """Series at the picker's /metrics."""
 
     series: dict[Literal["picker-queue-size", "picker-running-requests", "pool-saturation"], PickerSeries]
     """Metrics for autoscaling, by their names in the configuration. `picker-queue-size` scales a role up from zero."""
+    catalogue: dict[PickerMetricName, PickerMetricFacts]
+    """Metrics by the names of this program; metrics that the picker does not have are absent.
+
+    A picker that reports one value under two names has the name here that its newer versions keep.
+    """
 
 
 class ActiveActive(Sourced):

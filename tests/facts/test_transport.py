@@ -115,7 +115,7 @@ def test_what_a_private_server_hides_stays_hidden(unknown_server, names, connect
 def test_all_questions_of_a_run_share_one_tls_context(monkeypatch, connections, names):
     """See defects H5."""
     made, create = [], ssl.create_default_context
-    monkeypatch.setattr(ssl, "create_default_context", lambda: made.append(1) or create())
+    monkeypatch.setattr(ssl, "create_default_context", lambda **more: made.append(1) or create(**more))
     names["private.example"] = ["10.0.0.1"]
     run = Run(10)
     for _ in range(3):

@@ -62,6 +62,13 @@ def test_the_outputs_are_the_contract():
                 "canary": None,
                 "profile": None,
                 "interceptor": None,
+                "bill": {
+                    "hours": 730,
+                    "deviceHours": {"nvidia": {"low": 730, "high": 730}},
+                    "currency": "USD",
+                    "cost": None,
+                    "unpriced": ["nvidia"],
+                },
                 "awaited": ["endpointPicker", "pool", "replicas", "workload"],
                 "ready": False,
                 "message": UNAWAITED,

@@ -33,6 +33,21 @@ def test_a_changed_module_is_built_anew(tmp_path, root, bin_folder, quiet):
     assert ensure(["greeter"], quiet, cache=tmp_path / "cache", root=root)["greeter"].path != first["greeter"].path
 
 
+def test_one_build_compiles_the_packages_of_several_tools(tmp_path, root, bin_folder, quiet):
+    row = 'package = "."\nseconds = 1\npath'
+    packages = 'packages = ["example.com/cmd/greeter", "example.com/cmd/greet"]\nseconds = 1\npath'
+    table_file = root / "tools.toml"
+    table_file.write_text(table_file.read_text().replace(row, packages))
+    write = 'for package in "$3" "$4"; do printf "#!/bin/sh\\necho $package\\n" > "$2${package##*/}"; done'
+    script(bin_folder / "go", GO.replace("{build}", f'{write}; chmod +x "$2"*'))
+    tools = ensure(["greeter"], quiet, cache=tmp_path / "cache", root=root)
+    assert builds(bin_folder) == 1
+    for name in ("greeter", "greet"):
+        assert not tools[name].path.is_symlink()
+        assert subprocess.check_output([tools[name].path], text=True) == f"example.com/cmd/{name}\n"
+    assert tools["greeter"].sha256 != tools["greet"].sha256
+
+
 def test_a_damaged_binary_is_built_anew_and_said_so(tmp_path, root, bin_folder):
     script(bin_folder / "go", GO.replace("{build}", WRITE))
     cache = tmp_path / "cache"
