@@ -39,7 +39,7 @@ _OF_PODS: Mapping[str, Any] = {
     "slo": _WHOLE,
 }
 """Keys of a variant that have an effect on pods that somebody else runs."""
-_OF_CANARIES: Mapping[str, Any] = {"headers": _WHOLE, "weight": _WHOLE}
+_OF_CANARIES: Mapping[str, Any] = {"gates": _WHOLE, "headers": _WHOLE, "weight": _WHOLE}
 _OF_SERVICES: Mapping[str, Any] = {
     "canary": _WHOLE,
     "interceptor": _WHOLE,

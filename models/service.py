@@ -9,6 +9,7 @@ from models.base import Spec
 from models.containers import Resources
 from models.env import EnvName, EnvValue
 from models.existing import ExistingPods, ExistingPool
+from models.gates import Gates
 from models.kv_cache import KvCache
 from models.monitoring import Metrics
 from models.objectives import Slo
@@ -365,6 +366,8 @@ class Canary(Variant):
     headers in `headers`."""
     headers: Headers = Field(default={}, examples=[{"x-canary": "always"}])
     """Requests with all of these headers always go to the canary."""
+    gates: Gates | None = Field(default=None, examples=[{"bake": "60m", "worse": {"errors": 1}}])
+    """Comparison of the canary with the primary, which `gate` makes. Absent: none."""
 
 
 class Service(Variant):

@@ -19,7 +19,7 @@ from planning.refusals import sizes
 from planning.releases import channel, channels, known_channels, offered_channels, tracing
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import gateway_defects
-from planning.variant import ConfiguredVariant, VariantContext, existing_rules, roles
+from planning.variant import ConfiguredVariant, VariantContext, existing_rules, gates, roles
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
@@ -41,6 +41,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     for key, service in stack.services.items():
         yield from about(key, variant.judge(Path("services", key), service, stack))
         yield from about(key, existing_rules.judge_service(Path("services", key), service))
+        yield from about(key, gates.judge(Path("services", key), service, stack))
     for configured in resolved.configured_variants:
         if configured.spec.runs_pods:
             yield from about(configured.key, weights.judge_variant(configured))

@@ -1,5 +1,6 @@
 """Facts of gateways: how each version of each implementation of the Gateway API treats the objects of a stack."""
 
+import hashlib
 import re
 from typing import Literal
 
@@ -8,8 +9,11 @@ from pydantic import Field
 from models.base import Spec
 from models.routing import Gateway
 from planning.ground import tables
+from planning.ground.metric_facts import MetricFacts
 from planning.ground.tables import Sourced
 
+_SERVICE_NAME = 63
+"""Characters that the name of a Service may have."""
 _NUMBERS = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)")
 
 
@@ -91,6 +95,27 @@ class TargetPorts(Sourced):
     version: str
 
 
+class RequestMetrics(Sourced):
+    """Metrics in which the proxies of a gateway count requests."""
+
+    requests: MetricFacts
+    duration: MetricFacts | None = None
+    """None if the proxies report no durations."""
+    status: str
+    """Label with the status of the response, which has three digits. It is 0 or `unknown` if there was none."""
+    matchers: dict[str, str]
+    """Values of the labels by which the requests to a pool are told from all others. They are templates with `{pool}`,
+    the pool's name, `{namespace}`, `{port}`, its first port, and `{pool_service}`, the Service that istiod makes."""
+
+    def of_pool(self, namespace: str, pool: str, port: int) -> dict[str, str]:
+        """Return the values of labels that the requests to a pool have."""
+        service = pool_service(pool)
+        return {
+            label: value.format(namespace=namespace, pool=pool, port=port, pool_service=service)
+            for label, value in self.matchers.items()
+        }
+
+
 class GatewayFacts(Spec):
     """Facts of one implementation of the Gateway API."""
 
@@ -105,6 +130,8 @@ class GatewayFacts(Spec):
     """None if the effect of timeouts is unknown."""
     header_commands: HeaderCommands | None = None
     """None if the values of headers are sent as routes state them."""
+    requests: RequestMetrics | None = None
+    """None if no Prometheus can scrape the proxies, or if their metrics are unknown."""
     proxies: Proxies | None = None
     """None if the proxies are pods in the gateway's namespace."""
     defects: list[Defect] = Field(default=[])
@@ -165,6 +192,12 @@ def counts_wait(gateway: Gateway) -> bool:
     """
     known = facts(gateway)
     return known is None or known.timeouts is None or known.timeouts.counts_wait
+
+
+def pool_service(pool: str) -> str:
+    """Return the name of the Service that istiod makes for a pool."""
+    ending = f"-ip-{hashlib.sha256(pool.encode()).hexdigest()[:8]}"
+    return f"{pool[: _SERVICE_NAME - len(ending)]}{ending}"
 
 
 def defects(gateway: Gateway) -> list[Defect]:

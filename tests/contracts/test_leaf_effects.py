@@ -17,6 +17,7 @@ from composition import Given, selecting, sources
 from composition.sources import Configuration
 from facts import cluster
 from judging import postponement, windows
+from judging.gates import terms
 from judging.losses import clusters
 from judging.losses.continuity import Continuity
 from judging.losses.matching import Matches
@@ -80,6 +81,7 @@ TEXTS = [
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
     "float32", "qwen", "0 7 * * *", "07:07", "Asia/Tokyo", "mooncake", 'exec vllm serve "$@"',
+    'sum(edited_total{variant="$variant"}[$window])',
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
@@ -187,6 +189,7 @@ def effect(text: str) -> str:
     verdicts = [manifests, contract, provider, str(verdict), owner, money, capacity, unlocked, candidates, fits]
     verdicts.append([problem.severity for problem in moved])
     verdicts += [[*map(str, windows.judge(loaded.stack.windows, run))] for run in RUNS]
+    verdicts.append([str(terms.of(service)) for service in loaded.stack.services.values()])
     verdicts.append(str(turns.of([service.key for service in plan.services], loaded.stack.upgrades)))
     if loaded.stack.upgrades is not None:
         upgraded = Continuity(states.deployed(components, states.without_policy), owner=plan.identity)

@@ -100,3 +100,39 @@ def test_the_page_of_requirements_says_what_the_tables_say():
         assert all(version in PAGE for version in facts.weighted_pools.since)
         assert facts.minimum is None or facts.minimum.version in PAGE
         assert facts.proxies is None or facts.proxies.subnet in PAGE
+
+
+def test_requests_to_a_pool_are_told_apart_by_the_labels_of_the_gateway():
+    istio = gateways.facts(gateway("istio")).requests
+    assert istio.of_pool("models", "chat", 8000) == {
+        "reporter": "source",
+        "destination_service_name": gateways.pool_service("chat"),
+        "destination_service_namespace": "models",
+    }
+    agentgateway = gateways.facts(gateway("agentgateway")).requests
+    assert agentgateway.of_pool("models", "chat", 8000) == {"backend": "chat.models.inference.cluster.local:8000"}
+    assert gateways.facts(gateway("gke")).requests is None
+
+
+def test_metrics_of_requests_have_the_labels_by_which_they_are_asked():
+    for provider in ("istio", "agentgateway"):
+        facts = gateways.facts(gateway(provider)).requests
+        for metric in (facts.requests, facts.duration):
+            assert {facts.status, *facts.matchers} <= set(metric.labels), provider
+            assert metric.labels == sorted(set(metric.labels)), provider
+            assert metric.bounds == sorted(set(metric.bounds)), provider
+
+
+@pytest.mark.parametrize(
+    ("pool", "service"),
+    [
+        (
+            "very-long-inference-pool-name-that-should-be-truncated-properly",
+            "very-long-inference-pool-name-that-should-be-trunca-ip-6d24df6a",
+        ),
+        ("test-pool", "test-pool-ip-2bee061e"),
+    ],
+)
+def test_the_service_of_a_pool_has_the_name_that_istiod_gives_it(pool, service):
+    """The first name is that of istio's own test (pilot/pkg/config/kube/gateway/inferencepool_test.go)."""
+    assert gateways.pool_service(pool) == service

@@ -89,6 +89,24 @@ def _tried_shared() -> dict[str, Any]:
     return tree(qwen=service) | {"caches": caches}
 
 
+def _gated() -> dict[str, Any]:
+    """Return a canary that is compared with its service in every way, and that nobody reaches but by lot."""
+    query = {
+        "bad": 'sum(increase(refusals_total{variant="$variant"}[$window]))',
+        "all": 'sum(increase(answers_total{variant="$variant"}[$window]))',
+        "worse": 1,
+    }
+    gates = {"worse": {"errors": 1, "ttft": 2, "tpot": 2}, "requestsPerMinute": 200, "queries": {"refusals": query}}
+    latency = {"within": "500ms", "percent": 95}
+    service = {
+        "model": {"source": "hf://org/m@v1", "size": "10Gi"},
+        "slo": {"availability": 99.9, "ttft": latency, "tpot": latency | {"within": "100ms"}},
+        "replicas": 9,
+        "canary": {"weight": 10, "engine": {"args": ["--seed=7"]}, "gates": gates},
+    }
+    return tree(qwen=_named(service)) | {"observability": {"metrics": {"type": "prometheus-operator"}}}
+
+
 def _unpicked() -> dict[str, Any]:
     """Return a model without picker behind GKE's gateway, and a canary of it; both are scraped and guarded."""
     service = {
@@ -112,6 +130,7 @@ CANARIES = {
     "tried-dedicated": _tried_dedicated(),
     "tried-existing": _tried_existing(),
     "tried-shared": _tried_shared(),
+    "gated": _gated(),
     "unpicked": _unpicked(),
 }
 """Valid stacks with canaries."""

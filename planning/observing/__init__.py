@@ -1,0 +1,1 @@
+"""Observation of services: names of metrics, queries, recorded series and alerts."""
