@@ -96,12 +96,12 @@ def _rest(report: GateReport) -> str:
     """Return what lacks until gates can pass, as the end of a sentence; empty if nothing does."""
     if report.verdict is None or report.outcome is not GateOutcome.UNDECIDED:
         return ""
-    lack = report.verdict.lack
+    shortfall = report.verdict.shortfall
     parts = list[str]()
-    if lack.requests:
-        parts.append(f"{lack.requests:,} requests")
-    if lack.minutes is not None and lack.minutes:
-        parts.append(f"about {lack.minutes} min")
+    if shortfall.requests:
+        parts.append(f"{shortfall.requests:,} requests")
+    if shortfall.minutes is not None and shortfall.minutes:
+        parts.append(f"about {shortfall.minutes} min")
     if not parts:
         return ""
     return f": {' and '.join(parts)} more"
@@ -124,7 +124,7 @@ def _service(report: GateReport, proposal: Proposal | None) -> dict[str, Any]:
     }
     if verdict is not None:
         tree["minutes"] = verdict.minutes
-        tree["lacking"] = {"requests": verdict.lack.requests, "minutes": verdict.lack.minutes}
+        tree["lacking"] = {"requests": verdict.shortfall.requests, "minutes": verdict.shortfall.minutes}
         tree["obstacles"] = [obstacle.text for obstacle in verdict.obstacles]
         tree["gates"] = [_gate(gate) for gate in verdict.gates]
     return tree

@@ -23,7 +23,7 @@ from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
-from planning.observing import ObservedVariant, Observing
+from planning.observing import ObservedVariant, Observing, VariantCounters
 from planning.picker import Picker
 from planning.releases import Release
 from planning.resolve import Judgement, Resolved
@@ -218,6 +218,9 @@ class ServicePlan:
     """Other namespaces that contain routes which mirror requests to the service."""
     observing: Observing | None
     """Recorded series and alerts. None if the stack has no rules, or if nothing of the service is scraped."""
+    gate_counters: Mapping[str, VariantCounters]
+    """Counters by which gates compare the variants, by the name of the variant. Empty if the canary has no gates. A
+    variant that is not scraped is left out."""
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:
@@ -371,6 +374,8 @@ def _service(
     canary = None
     if canary_context is not None:
         canary = _with_shared_weights(primary, _variant(canary_context, resolved, profiles))
+    scraped = _scraped_variants(resolved, primary, canary)
+    spec = resolved.stack.services[key]
     return ServicePlan(
         key=key,
         primary=primary,
@@ -378,19 +383,20 @@ def _service(
         share=primary_context.share,
         route=resolved.routing.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
-        observing=_observing(resolved, primary, canary),
+        observing=observing.plan(resolved.stack.observability.rules, scraped, spec.slo),
+        gate_counters=observing.gate_counters(scraped, spec),
     )
 
 
-def _observing(resolved: Resolved, primary: VariantPlan, canary: VariantPlan | None) -> Observing | None:
+def _scraped_variants(
+    resolved: Resolved, primary: VariantPlan, canary: VariantPlan | None
+) -> tuple[ObservedVariant, ...]:
     contexts = resolved.contexts
     variants = [_scraped_variant(resolved, contexts.primary(primary.key), primary)]
     canary_context = contexts.canary(primary.key)
     if canary is not None and canary_context is not None:
         variants.append(_scraped_variant(resolved, canary_context, canary))
-    scraped = tuple(variant for variant in variants if variant is not None)
-    stack = resolved.stack
-    return observing.plan(stack.observability.rules, scraped, stack.services[primary.key].slo)
+    return tuple(variant for variant in variants if variant is not None)
 
 
 def _scraped_variant(resolved: Resolved, context: VariantContext, plan: VariantPlan) -> ObservedVariant | None:

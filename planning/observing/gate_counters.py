@@ -5,9 +5,14 @@ their counters, because a rate is no count.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+
+from models.service import Service
+from planning.observing import burn_rates, metrics
+from planning.observing.burn_rates import Recording
+from planning.observing.observed import FACT, ObservedVariant
+from planning.serving import Workload
 
 WINDOW = "5m"
 """Window of the recorded series whose counters are taken; those of all windows are the same."""
@@ -21,20 +26,6 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "tpot": ("tpot", "slow_tpot"),
 }
 """Names of the recorded series of all requests and of bad ones, by gate."""
-
-
-class RecordedQuery(Protocol):
-    """A recorded series."""
-
-    @property
-    def name(self) -> str:
-        """Name of the series."""
-        ...
-
-    @property
-    def expression(self) -> str:
-        """Query of Prometheus."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +48,41 @@ class VariantCounters:
     """Selector of the series that tell of each scrape whether it succeeded."""
     serving_roles: tuple[str, ...]
     """Values of the label for the role of the targets that serve requests."""
-    matchers: Mapping[str, str]
-    """Labels of all series of the variant, with their values."""
     gates: Mapping[str, GateCounters]
     """Counters by the name of the gate. A gate whose series the variant lacks is left out."""
 
 
-def of(recordings: Iterable[RecordedQuery]) -> Mapping[str, GateCounters]:
+def plan(variants: Iterable[ObservedVariant], service: Service) -> Mapping[str, VariantCounters]:
+    """Return the counters of the variants that are scraped, by name; none if the canary has no gates."""
+    if service.canary is None or service.canary.gates is None or service.slo is None:
+        return {}
+    # The gate for errors counts requests of a service without an objective for its availability, too.
+    objectives = {
+        f"{service.slo.source}_counts": FACT,
+        "availability": FACT,
+        **burn_rates.bound_values(service.slo),
+    }
+    return {variant.context.variant_name: _of_variant(variant, objectives) for variant in variants}
+
+
+def _of_variant(variant: ObservedVariant, objectives: Mapping[str, str]) -> VariantCounters:
+    scope = variant.scope
+    targets = metrics.resolve("target:up", scope, {})
+    if targets is None:
+        raise ValueError("every target has a series for its scrapes")
+    serving = filter(_is_scraped_destination(variant), variant.workloads)
+    return VariantCounters(
+        targets=targets,
+        serving_roles=tuple(workload.role for workload in serving),
+        gates=of(burn_rates.recordings(scope, {**variant.values, **objectives})),
+    )
+
+
+def _is_scraped_destination(variant: ObservedVariant) -> Callable[[Workload], bool]:
+    return lambda workload: workload.stage.is_destination and workload.role in variant.monitoring.roles
+
+
+def of(recordings: Iterable[Recording]) -> Mapping[str, GateCounters]:
     """Return the counters of each gate whose series are recorded."""
     expressions = {record.name: record.expression for record in recordings if record.name.endswith(f":rate{WINDOW}")}
     by_name = {name.split(":")[1]: expression for name, expression in expressions.items()}
