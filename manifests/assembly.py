@@ -4,7 +4,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from manifests import awaiting, gke, interceptor, monitoring, network, picker, requests, routing, serving, storage
+from manifests import (
+    alert_rules,
+    awaiting,
+    gke,
+    interceptor,
+    monitoring,
+    network,
+    picker,
+    requests,
+    routing,
+    serving,
+    storage,
+)
 from manifests.objects import Rendered, metadata, resource_type
 from planning import relations
 from planning.ground import labels, order, parts
@@ -93,7 +105,7 @@ def _components(plan: StackPlan) -> Iterator[Component]:
     yield Component("caches", cache_objects)
     for service in plan.services:
         serving_objects = tuple(rendered for variant in service.variants for rendered in _serving(variant))
-        yield Component(service.key, serving_objects, service)
+        yield Component(service.key, (*serving_objects, *alert_rules.of_service(service)), service)
         for variant in service.variants:
             picker_objects = tuple(_with_prefix(_picker(variant), variant.generation_prefix))
             yield Component(f"{service.key}-{variant.variant_prefix}epp", picker_objects, variant)

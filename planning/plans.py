@@ -11,7 +11,7 @@ from models.pins import Pin
 from models.problems import Problem
 from models.profile import NO_PROFILES, ChosenProfile
 from models.source import served_name
-from planning import interceptor, namespaces, network, picker, routes, serving
+from planning import interceptor, namespaces, network, observing, picker, routes, serving
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
@@ -23,6 +23,7 @@ from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
+from planning.observing import ObservedVariant, Observing
 from planning.picker import Picker
 from planning.releases import Release
 from planning.resolve import Judgement, Resolved
@@ -215,6 +216,8 @@ class ServicePlan:
     route: PlannedRoute | None
     mirrored_from: tuple[str, ...]
     """Other namespaces that contain routes which mirror requests to the service."""
+    observing: Observing | None
+    """Recorded series and alerts. None if the stack has no rules, or if nothing of the service is scraped."""
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:
@@ -375,6 +378,31 @@ def _service(
         share=primary_context.share,
         route=resolved.routing.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
+        observing=_observing(resolved, primary, canary),
+    )
+
+
+def _observing(resolved: Resolved, primary: VariantPlan, canary: VariantPlan | None) -> Observing | None:
+    contexts = resolved.contexts
+    variants = [_scraped_variant(resolved, contexts.primary(primary.key), primary)]
+    canary_context = contexts.canary(primary.key)
+    if canary is not None and canary_context is not None:
+        variants.append(_scraped_variant(resolved, canary_context, canary))
+    scraped = tuple(variant for variant in variants if variant is not None)
+    stack = resolved.stack
+    return observing.plan(stack.observability.rules, scraped, stack.services[primary.key].slo)
+
+
+def _scraped_variant(resolved: Resolved, context: VariantContext, plan: VariantPlan) -> ObservedVariant | None:
+    if plan.monitoring is None:
+        return None
+    return ObservedVariant(
+        context=context,
+        workloads=plan.workloads,
+        versions={name: engine.role.engine_version for name, engine in resolved.engines_of(context).items()},
+        picker=plan.endpoint_picker,
+        storage=plan.storage,
+        monitoring=plan.monitoring,
     )
 
 
