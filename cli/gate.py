@@ -32,7 +32,7 @@ and 3 for mistakes; 130 after Ctrl-C"""
 _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 
 
-class ExitCode(IntEnum):
+class GateExitCode(IntEnum):
     """Meaning of the exit code for all services, the worst last."""
 
     PASSES = 0
@@ -41,16 +41,16 @@ class ExitCode(IntEnum):
     FAILS = 8
 
 
-_CODES: Mapping[GateOutcome, ExitCode] = {
-    GateOutcome.PASSES: ExitCode.PASSES,
-    GateOutcome.UNDECIDED: ExitCode.UNDECIDED,
-    GateOutcome.NOT_MEASURED: ExitCode.NOT_MEASURED,
-    GateOutcome.FAILS: ExitCode.FAILS,
+_CODES: Mapping[GateOutcome, GateExitCode] = {
+    GateOutcome.PASSES: GateExitCode.PASSES,
+    GateOutcome.UNDECIDED: GateExitCode.UNDECIDED,
+    GateOutcome.NOT_MEASURED: GateExitCode.NOT_MEASURED,
+    GateOutcome.FAILS: GateExitCode.FAILS,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _AskedGates:
     """The canaries that are judged, and whom to ask."""
 
     title: str
@@ -102,7 +102,7 @@ def run(options: Namespace) -> int:
     reports = question.reports()
     if options.wait:
         reports = _wait(question, reports)
-    code = max((_CODES[report.outcome] for report in reports), key=list(ExitCode).index)
+    code = max((_CODES[report.outcome] for report in reports), key=list(GateExitCode).index)
     proposed = dict[str, Proposal]()
     problems = list[Problem]()
     for report in reports if options.propose is not None else ():
@@ -118,7 +118,7 @@ def run(options: Namespace) -> int:
     return code
 
 
-def _question(options: Namespace) -> _Question:
+def _question(options: Namespace) -> _AskedGates:
     """Return the question that the options ask. Raises `ConfigError` as `run` does."""
     named = named_stack.of(options)
     composition = named.compose(asks_sources=False)
@@ -126,7 +126,7 @@ def _question(options: Namespace) -> _Question:
     _check_services(composition, gated, options.services)
     server = _server(composition, options.prometheus)
     context = options.context or composition.stack.cluster.context
-    return _Question(named.name.label, KubeAccess(None, context), gated, server, options.services)
+    return _AskedGates(named.name.label, KubeAccess(None, context), gated, server, options.services)
 
 
 def _check_services(composition: Composition, gated: GatedStack, keys: Sequence[str]) -> None:
@@ -163,7 +163,7 @@ def _server(composition: Composition, url: str | None) -> PrometheusServer:
     return prometheus.server(configured.server_address, is_named_by_caller=False)
 
 
-def _wait(question: _Question, reports: Sequence[GateReport]) -> Sequence[GateReport]:
+def _wait(question: _AskedGates, reports: Sequence[GateReport]) -> Sequence[GateReport]:
     """Ask again until all canaries pass or one fails, or until the stated time; return the last verdicts."""
     end = question.deadline()
     print(f"waits until {end:%Y-%m-%d %H:%M} UTC at most", file=sys.stderr)
@@ -180,7 +180,7 @@ def _is_decided(reports: Sequence[GateReport]) -> bool:
 
 
 def _text(
-    title: str, code: ExitCode, reports: Sequence[GateReport], proposed: Mapping[str, Proposal], form: str
+    title: str, code: GateExitCode, reports: Sequence[GateReport], proposed: Mapping[str, Proposal], form: str
 ) -> str:
     if form == "json":
         tree = gate_blocks.document(title, code, reports, proposed)

@@ -384,7 +384,7 @@ def _service(
         route=resolved.routing.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
         observing=observing.plan(resolved.stack.observability.rules, scraped, spec.slo),
-        gate_counters=observing.gate_counters(scraped, spec),
+        gate_counters=observing.counters(scraped, spec),
     )
 
 

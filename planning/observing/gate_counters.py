@@ -52,7 +52,7 @@ class VariantCounters:
     """Counters by the name of the gate. A gate whose series the variant lacks is left out."""
 
 
-def plan(variants: Iterable[ObservedVariant], service: Service) -> Mapping[str, VariantCounters]:
+def counters(variants: Iterable[ObservedVariant], service: Service) -> Mapping[str, VariantCounters]:
     """Return the counters of the variants that are scraped, by name; none if the canary has no gates."""
     if service.canary is None or service.canary.gates is None or service.slo is None:
         return {}

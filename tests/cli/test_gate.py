@@ -337,7 +337,7 @@ def test_waiting_ends_with_a_verdict_and_says_how_far_it_is(service, capsys, mon
 
 def test_waiting_ends_at_the_stated_time(service, capsys, monkeypatch):
     monkeypatch.setattr(command.time, "sleep", lambda _: None)
-    monkeypatch.setattr(command._Question, "deadline", lambda _: datetime.now(UTC))
+    monkeypatch.setattr(command._AskedGates, "deadline", lambda _: datetime.now(UTC))
     service.scrape(*primary(), *canary(per_minute=0))
     assert commands.ended(capsys, "gate", "dev", "--wait").code == 6
 
