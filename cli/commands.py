@@ -17,6 +17,7 @@ from typing import Protocol
 from cli import (
     affected,
     comment,
+    costs,
     diagram,
     explain,
     facts,
@@ -62,6 +63,7 @@ _COMMANDS: Mapping[str, Command] = {
     "fit": fit,
     "explain": explain,
     "status": status,
+    "costs": costs,
     "rights": rights,
     "upgrade": upgrade,
     "lint": lint,

@@ -14,7 +14,7 @@ from typing import cast, get_args
 from models.base import Spec
 from planning.ground import tables
 from planning.ground.metric_facts import ENDINGS, MetricFacts
-from planning.network.monitoring import SERVICE_LABEL, VARIANT_LABEL
+from planning.network.monitoring import ROLE_LABEL, SERVICE_LABEL, VARIANT_LABEL
 from planning.releases import engine_series
 from planning.releases.picker_facts import PickerMetricFacts, PickerMetricName
 
@@ -66,6 +66,8 @@ class SeriesScope:
     """Version of vLLM whose metrics count; None if the engines' metrics are unknown or not scraped."""
     picker: Mapping[PickerMetricName, PickerMetricFacts] = field(default_factory=lambda: _NO_PICKER)
     """Metrics that the picker reports, by the names of this program. Empty if it is not scraped."""
+    roles: tuple[str, ...] = ()
+    """Roles whose engines count; empty for all roles."""
 
     @property
     def matchers(self) -> dict[str, str]:
@@ -168,21 +170,27 @@ def _engine(name: str, version: str | None) -> str | None:
 
 def _matchers(match: re.Match[str], scope: SeriesScope) -> str:
     """Return the matchers of a series, up to where those of the template continue or end."""
-    pairs = ",".join(f'{label}="{value}"' for label, value in _labels(match["kind"], match["name"], scope))
+    pairs = ",".join(_of_scope(match["kind"], match["name"], scope))
     if match["open"] is None or match["last"] is not None:
         return f"{pairs}}}"
     return f"{pairs},"
 
 
-def _labels(kind: str, name: str, scope: SeriesScope) -> Iterator[tuple[str, str]]:
-    """Yield the labels that the scope adds to a series, with their values."""
+def _of_scope(kind: str, name: str, scope: SeriesScope) -> Iterator[str]:
+    """Yield the matchers that the scope adds to a series."""
     if kind == "cluster":
-        yield NAMESPACE_LABEL, scope.namespace
+        yield _equals(NAMESPACE_LABEL, scope.namespace)
         return
-    yield from scope.matchers.items()
+    yield from (_equals(label, value) for label, value in scope.matchers.items())
+    if kind == "engine" and scope.roles:
+        yield f'{ROLE_LABEL}=~"{"|".join(scope.roles)}"'
     if kind == "picker":
         metric_name, _ = _split(name, _OF_PICKERS)
         metric = of_picker(metric_name, scope)
         for label, value in table().picker_matchers.get(metric_name, {}).items():
             if metric is not None and label in metric.labels:
-                yield label, value
+                yield _equals(label, value)
+
+
+def _equals(label: str, value: str) -> str:
+    return f'{label}="{value}"'
