@@ -17,6 +17,7 @@ from typing import Protocol
 from cli import (
     affected,
     comment,
+    costs,
     diagram,
     explain,
     facts,
@@ -64,6 +65,7 @@ _COMMANDS: Mapping[str, Command] = {
     "explain": explain,
     "status": status,
     "gate": gate,
+    "costs": costs,
     "rights": rights,
     "upgrade": upgrade,
     "lint": lint,
