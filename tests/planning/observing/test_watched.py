@@ -39,6 +39,9 @@ def test_a_service_has_features_that_no_variant_has():
     (service,) = watched(drawn(qwen={"canary": {"weight": 10}}))
     assert service.own_features == {"availability", "canary", "rules", "tpot", "ttft"}
     assert service.features == {*service.own_features, "engine", "picker"}
+    claim = {"type": "dedicated", "size": "10Gi"}
+    (stored,) = watched(drawn(qwen={"storage": claim}))
+    assert "claim" in stored.own_features
 
 
 def test_each_version_of_a_role_has_a_scope():
