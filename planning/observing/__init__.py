@@ -2,5 +2,6 @@
 
 from planning.observing.observed import ObservedVariant
 from planning.observing.observing import Observing, plan
+from planning.observing.rules import judge, judge_variant
 
-__all__ = ["ObservedVariant", "Observing", "plan"]
+__all__ = ["ObservedVariant", "Observing", "judge", "judge_variant", "plan"]

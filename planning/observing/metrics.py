@@ -109,7 +109,7 @@ def bounds(kind: str, name: str, scope: SeriesScope) -> tuple[float, ...]:
     `kind` is `engine` or `picker`.
     """
     if kind == "picker":
-        metric = _of_picker(name, scope)
+        metric = of_picker(name, scope)
         return () if metric is None else tuple(metric.bounds)
     engine_name = _engine(name, scope.engine)
     if scope.engine is None or engine_name is None:
@@ -120,6 +120,13 @@ def bounds(kind: str, name: str, scope: SeriesScope) -> tuple[float, ...]:
 def reports(kind: str, name: str, scope: SeriesScope) -> bool:
     """Tell whether a metric of an engine or a picker is reported in a scope. `kind` is `engine` or `picker`."""
     return _series(kind, name, scope) is not None
+
+
+def of_picker(name: str, scope: SeriesScope) -> PickerMetricFacts | None:
+    """Return a metric of the picker; None if the picker does not report it. Raises `KeyError` for an unknown name."""
+    if name not in _OF_PICKERS:
+        raise KeyError(name)
+    return scope.picker.get(cast("PickerMetricName", name))
 
 
 @cache
@@ -138,7 +145,7 @@ def _series(kind: str, name: str, scope: SeriesScope) -> str | None:
         return None if known is None else f"{known}{ending}"
     if kind == "picker":
         metric_name, ending = _split(name, _OF_PICKERS)
-        metric = _of_picker(metric_name, scope)
+        metric = of_picker(metric_name, scope)
         return None if metric is None else f"{metric.name}{ending}"
     listed: Mapping[str, ListedMetric] = getattr(table(), kind)
     return listed[name].name
@@ -150,13 +157,6 @@ def _split(name: str, names: Container[str]) -> tuple[str, str]:
         if name not in names and name.endswith(ending):
             return name.removesuffix(ending), ending
     return name, ""
-
-
-def _of_picker(name: str, scope: SeriesScope) -> PickerMetricFacts | None:
-    """Return a metric of the picker; None if the picker does not report it. Raises `KeyError` for an unknown name."""
-    if name not in _OF_PICKERS:
-        raise KeyError(name)
-    return scope.picker.get(cast("PickerMetricName", name))
 
 
 def _engine(name: str, version: str | None) -> str | None:
@@ -186,7 +186,7 @@ def _of_scope(kind: str, name: str, scope: SeriesScope) -> Iterator[str]:
         yield f'{ROLE_LABEL}=~"{"|".join(scope.roles)}"'
     if kind == "picker":
         metric_name, _ = _split(name, _OF_PICKERS)
-        metric = _of_picker(metric_name, scope)
+        metric = of_picker(metric_name, scope)
         for label, value in table().picker_matchers.get(metric_name, {}).items():
             if metric is not None and label in metric.labels:
                 yield _equals(label, value)
