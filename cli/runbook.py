@@ -61,7 +61,7 @@ _LOOKS: Mapping[str, str] = {
     "pods": "`kubectl describe pod` and `kubectl logs --previous`",
     "claims": "`kubectl describe pvc`",
 }
-"""What shows more of a state, by its table."""
+"""Commands and places that show more of a state, by its table."""
 _SEVERITIES = {"page": "Page", "ticket": "Ticket"}
 _PLACEHOLDER = re.compile(r"\$([a-z_]+)|\{([a-z_]+)\}")
 _SERIES = re.compile(r"\b(?:engine|server|picker|target|cluster|recorded):\w+")
@@ -93,7 +93,7 @@ _SHARE = re.compile(r"(availability|ttft|tpot)_(page|ticket)_(hour|quarter|day|d
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class RunbookEntry:
     """An entry: the alerts and the state of one id."""
 
     id: str
@@ -120,7 +120,7 @@ def is_explained(placeholder: str) -> bool:
     return placeholder in VALUES or _SHARE.fullmatch(placeholder) is not None
 
 
-def _entries() -> list[_Entry]:
+def _entries() -> list[RunbookEntry]:
     """Return the entries by group, and within a group alerts first, in the order of the tables."""
     rows = dict[str, list[AlertRow]]()
     for row in alerts.rows():
@@ -128,7 +128,7 @@ def _entries() -> list[_Entry]:
     by_table = {state.id: table for table in states.LINKS for state in states.of_link(table)}
     ids = [*rows, *(identity for identity in by_table if identity not in rows)]
     return [
-        _Entry(
+        RunbookEntry(
             identity,
             by_table.get(identity) or rows[identity][0].per,
             tuple(rows.get(identity, ())),
@@ -138,7 +138,7 @@ def _entries() -> list[_Entry]:
     ]
 
 
-def _overview(entries: Iterable[_Entry]) -> Iterator[str]:
+def _overview(entries: Iterable[RunbookEntry]) -> Iterator[str]:
     """Yield a table of all alerts."""
     yield from ("| Alert | | It says |", "|---|---|---|")
     for entry in entries:
@@ -148,7 +148,7 @@ def _overview(entries: Iterable[_Entry]) -> Iterator[str]:
     yield ""
 
 
-def _lines(entry: _Entry) -> Iterator[str]:
+def _lines(entry: RunbookEntry) -> Iterator[str]:
     """Yield the lines of an entry."""
     yield from (f"### {entry.id}", "")
     for row in entry.alerts:
@@ -165,11 +165,18 @@ def _lines(entry: _Entry) -> Iterator[str]:
         holds = "It fires at once if"
         if row.wait:
             holds = f"It fires if for {_in_capitals(row.wait)}"
-        yield from ("", f"{holds} {_in_capitals(row.summary)}:", "", "```promql", *_wrapped(row.expression), "```")
+        yield from (
+            "",
+            f"{holds} {_in_capitals(row.summary)}:",
+            "",
+            "```promql",
+            *_expression_lines(row.expression),
+            "```",
+        )
     yield ""
 
 
-def _looks(entry: _Entry) -> Iterator[str]:
+def _looks(entry: RunbookEntry) -> Iterator[str]:
     """Yield what to look at: panels with the series of the alerts, and states that may be the cause."""
     series = {_metric(name) for row in entry.alerts for name in _SERIES.findall(row.expression)}
     for row in panels.table().services:
@@ -192,7 +199,7 @@ def _metric(name: str) -> str:
     return _ENDINGS.sub("", name)
 
 
-def _remedies(entry: _Entry) -> Iterator[str]:
+def _remedies(entry: RunbookEntry) -> Iterator[str]:
     """Yield what to do, once."""
     texts = [row.remedy for row in entry.alerts]
     if entry.state is not None:
@@ -226,6 +233,6 @@ def _cell(words: str) -> str:
     return " ".join(words.split()).replace("|", r"\|")
 
 
-def _wrapped(expression: str) -> list[str]:
+def _expression_lines(expression: str) -> list[str]:
     """Return the lines of an expression, which begin with `and` and `or`."""
     return re.sub(r" (and|or) ", r"\n\1 ", " ".join(expression.split())).splitlines()

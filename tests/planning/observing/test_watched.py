@@ -12,6 +12,8 @@ from planning.resolve import resolve
 from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import drawn, image
 
+OF_PICKER = {"availability": 99, "source": "picker"}
+
 
 def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
     """Yield the services of a stack as dashboards see them."""
@@ -26,8 +28,8 @@ def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
         ({"kvCache": {"cpuOffload": "8Gi"}}, {"engine", "picker", "consumer", "offloading"}),
         ({"endpointPicker": {"enabled": False}}, {"engine"}),
         ({"metrics": {"picker": False}}, {"engine"}),
-        ({"metrics": {"decode": False}}, {"picker"}),
-        ({"engine": {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}, "slo": None}, {"picker"}),
+        ({"metrics": {"decode": False}, "slo": OF_PICKER}, {"picker"}),
+        ({"engine": {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}, "slo": OF_PICKER}, {"picker"}),
     ],
 )
 def test_features_follow_from_the_configuration(fields: dict[str, Any], features: set[str]):
@@ -54,5 +56,5 @@ def test_each_version_of_a_role_has_a_scope():
 
 def test_a_service_that_nothing_scrapes_is_left_out():
     nothing = {"decode": False, "picker": False}
-    keys = [service.key for service in watched(drawn(qwen={}, bert={"metrics": nothing}))]
+    keys = [service.key for service in watched(drawn(qwen={}, bert={"metrics": nothing, "slo": None}))]
     assert keys == ["bert", "qwen"], "its pods may be scraped by others, and the cluster has series of them"
