@@ -138,8 +138,8 @@ def names() -> list[str]:
     table = metrics.table()
     rows += [row for listed in (table.server, table.target, table.cluster) for row in listed.values()]
     selected = [selectors.of(expression) for expression in expressions(CHANNEL)]
-    series = frozenset[str]().union(*(one.series for one in selected))
-    labels = {label for one in selected for _, label in one.matched} - OF_ENGINES - {"le"}
+    series = frozenset[str]().union(*(row.series for row in selected))
+    labels = {label for row in selected for _, label in row.matched} - OF_ENGINES - {"le"}
     listed = {*engine_series.metrics(NEWEST), *(row.name for row in rows)}
     asked = {
         name for name in listed if any(known.removeprefix(name) in ENDS for known in series if known.startswith(name))
