@@ -14,6 +14,7 @@ MODEL_SERVER = "model-server"
 """Value of the label `app.kubernetes.io/component` for serving pods and what belongs to them."""
 PICKER = "endpoint-picker"
 ROUTE = "route"
+RULES = "rules"
 _EMPTY: Mapping[str, str] = {}
 
 

@@ -138,6 +138,11 @@ def parse(text: str, name: str, top: Path = _ROOT, file: str = "") -> Document:
         raise mistake(name, "is not valid YAML (it has control characters)", "remove them") from None
 
 
+def nodes(text: str) -> yaml.Node | None:
+    """Return the root node of a text that `parse` has read. The marks of its nodes count characters of the text."""
+    return yaml.compose(text, Loader=_Loader)
+
+
 def mistake(path: str, what: str, remedy: str) -> ConfigError:
     """Return the error of a single problem of a file."""
     return ConfigError([Problem(Path(path), what, remedy)])

@@ -125,7 +125,8 @@ class Gates(Spec):
     """Number of requests that the service usually gets in a minute, from which previews tell how long gates take.
     Absent: previews only tell how many requests they need."""
     error_percent: Annotated[float, Between(0, 99, "write a percentage such as 1")] = 1
-    """Percentage of bad requests that previews assume of the primary."""
+    """Percentage of errors that previews assume of the primary, and of bad requests for queries. They assume as many
+    slow requests as slo allows."""
     queries: dict[DnsLabel, GateQuery] = Field(default={})
     """Further gates, by name."""
 

@@ -31,6 +31,8 @@ class GateTerms:
     """`ERRORS`, `TTFT`, `TPOT` or the name of a query."""
     margin: float
     """Difference of the shares of bad requests from which on the canary is worse, from 0 to 1."""
+    assumed: float = 0.01
+    """Share of bad requests that previews assume of the primary, from 0 to 1."""
     within: str = ""
     """Longest time of a request that is not bad, such as 2500ms; empty for other gates."""
     bad: str = ""
@@ -60,8 +62,6 @@ class Terms:
     """Whether requests with some headers always go to the canary."""
     requests_per_minute: int | None
     """Requests that the service usually gets; None if nobody said it."""
-    assumed_share: float
-    """Share of bad requests that previews assume of the primary, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,29 @@ class GateVerdict:
     lower: float
     """Difference of the shares that the canary has at least, at every moment; from -1 to 1."""
     upper: float | None
-    """Difference of the shares that the canary has at most, at the end of the time; None before the end."""
+    """Difference of the shares that the canary had at most at the end of the time; None before the end."""
     reason: str = ""
     """Why the gate is not measured; empty for other outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A reason why the variants cannot be compared."""
+
+    text: str
+    """The reason, as a sentence without its end."""
+    hides_failure: bool = True
+    """Whether even a canary that looks worse may be as good as the primary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """All that the canary lacks until gates can pass."""
+
+    requests: int
+    """Requests of the canary."""
+    minutes: int | None
+    """Minutes; None if nobody can tell, because the canary gets no requests, or because it looks worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +121,10 @@ class CanaryVerdict:
 
     outcome: GateOutcome
     gates: tuple[GateVerdict, ...]
-    obstacles: tuple[str, ...]
-    """Why the variants cannot be compared, in words; none if they can."""
-    lacking_requests: int
-    """Requests that the canary needs before gates can pass."""
-    lacking_minutes: int | None
-    """Minutes until gates can pass; None if nobody can tell, because the canary gets no requests."""
+    obstacles: tuple[Obstacle, ...]
+    """Why the variants cannot be compared; none if they can."""
+    minutes: int
+    """Minutes that were compared."""
+    shortfall: Shortfall
     is_over: bool
     """Whether the time is over, so that waiting changes no outcome but to a failure."""

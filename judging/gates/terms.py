@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from judging.gates.records import ERRORS, TPOT, TTFT, GateTerms, Terms
 from models.gates import Gates
+from models.objectives import Latency
 from models.service import Service
 from models.vocabulary import milliseconds
 
@@ -27,20 +28,25 @@ def of(service: Service) -> Terms | None:
         weight=canary.weight,
         has_headers=bool(canary.headers),
         requests_per_minute=gates.requests_per_minute,
-        assumed_share=gates.error_percent / _PERCENT,
     )
 
 
 def _gates(service: Service, gates: Gates) -> Iterator[GateTerms]:
     """Yield the gates: the built-in ones first, then the queries by name."""
-    yield GateTerms(ERRORS, gates.worse.errors / _PERCENT)
+    assumed = gates.error_percent / _PERCENT
+    yield GateTerms(ERRORS, gates.worse.errors / _PERCENT, assumed)
     slo = service.slo
-    if slo is not None and slo.ttft is not None and gates.worse.ttft is not None:
-        yield GateTerms(TTFT, gates.worse.ttft / _PERCENT, within=slo.ttft.within)
-    if slo is not None and slo.tpot is not None and gates.worse.tpot is not None:
-        yield GateTerms(TPOT, gates.worse.tpot / _PERCENT, within=slo.tpot.within)
+    if slo is not None:
+        yield from _latency(TTFT, gates.worse.ttft, slo.ttft)
+        yield from _latency(TPOT, gates.worse.tpot, slo.tpot)
     for name, query in sorted(gates.queries.items()):
-        yield GateTerms(name, query.worse / _PERCENT, bad=query.bad, all=query.all)
+        yield GateTerms(name, query.worse / _PERCENT, assumed, bad=query.bad, all=query.all)
+
+
+def _latency(name: str, worse: float | None, objective: Latency | None) -> Iterator[GateTerms]:
+    """Yield the gate for a time. As many requests are assumed to be slow as the objective allows."""
+    if worse is not None and objective is not None:
+        yield GateTerms(name, worse / _PERCENT, 1 - objective.percent / _PERCENT, within=objective.within)
 
 
 def _minutes(duration: str) -> int:

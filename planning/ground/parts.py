@@ -121,6 +121,7 @@ TOKEN_ROLE_BINDING = Part("token-role-binding", (TOKEN_ROLE,), "token-role-bindi
 PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
+RULES = Part("rules", (NAMESPACE,), "rules")
 # When a service gets a new generation, its objective is updated to the new pool only after the pods and the picker of
 # that generation can serve. The route is updated after the objective, so that no request reaches the new pool before
 # the objective names this pool.
@@ -148,6 +149,8 @@ ROUTE = Part(
 )
 # Clients within the cluster reach a new generation, like a gateway, only after its pods and its picker can serve.
 PROXY_SERVICE = Part("proxy-service", (OBJECTIVE, MODEL_REWRITE, POOL, PICKER, *WORKLOADS), "proxy-service")
+DASHBOARD = Part("dashboard", (NAMESPACE,), "dashboard")
+OVERVIEW = Part("overview", (NAMESPACE,), "overview")
 INTERCEPTOR_ROLE = Part("interceptor-role", (NAMESPACE,), "interceptor-role")
 INTERCEPTOR_ROLE_BINDING = Part("interceptor-role-binding", (INTERCEPTOR_ROLE,), "interceptor-binding")
 

@@ -1,9 +1,12 @@
-"""Scraping of metrics: what is scraped by default, and how often at most."""
+"""Scraping of metrics: what is scraped by default, and how often at most; and addresses of runbooks."""
 
 import pytest
+from pydantic import ValidationError
 
-from models.monitoring import Metrics, Monitors
+from models.monitoring import AlertRules, Metrics, Monitors
 from tests.support.stacks import mistakes, tree
+
+WIKI = "https://wiki.example.com/inference"
 
 
 def test_every_endpoint_is_scraped_and_no_monitor_objects_are_made_by_default():
@@ -29,3 +32,24 @@ def test_an_unknown_kind_of_monitor_objects_is_refused():
     assert mistakes(tree() | {"observability": {"metrics": {"type": "statsd"}}}) == [
         "observability.metrics.type: is not one of none, prometheus-operator or gmp (statsd); choose one of them"
     ]
+
+
+@pytest.mark.parametrize("address", [WIKI, f"{WIKI}#{{alert}}", f"{WIKI}/{{alert}}", f"{WIKI}?page={{alert}}"])
+def test_an_address_may_have_the_alert_anywhere(address):
+    assert AlertRules.model_validate({"runbooks": address}).runbooks == address
+
+
+@pytest.mark.parametrize(
+    ("address", "what"),
+    [
+        (f"{WIKI}#{{}}", "another placeholder"),
+        (f"{WIKI}#{{id}}", "another placeholder"),
+        (f"{WIKI}#{{alert", "without its other half"),
+        (f"{WIKI}#alert}}", "without its other half"),
+        ("https://user:secret@wiki.example.com", "not the address"),
+        ("wiki.example.com", "not the address"),
+    ],
+)
+def test_an_address_that_cannot_be_filled_is_refused(address, what):
+    with pytest.raises(ValidationError, match=what):
+        AlertRules.model_validate({"runbooks": address})

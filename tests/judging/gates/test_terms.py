@@ -19,22 +19,30 @@ def terms_of(**gates):
 def test_percentages_become_shares_and_durations_become_minutes():
     demands = terms_of(bake="90m30s", warmup="10s", confidence=99, errorPercent=2)
     assert (demands.bake, demands.warmup, demands.min_requests) == (91, 1, 500)
-    assert (demands.alpha, demands.assumed_share) == (pytest.approx(0.01), 0.02)
+    assert demands.alpha == pytest.approx(0.01)
+    assert {gate.name: round(gate.assumed, 9) for gate in demands.gates} == {
+        "errors": 0.02,
+        "ttft": 0.05,
+        "tpot": 0.05,
+        "refusals": 0.02,
+    }
     assert (demands.weight, demands.requests_per_minute, demands.has_headers) == (10, 200, False)
     assert demands.steps == (5, 25, 50, 100)
 
 
 def test_gates_have_the_margins_thresholds_and_queries_of_their_words():
-    assert terms_of().gates == (
-        GateTerms("errors", 0.01),
-        GateTerms("ttft", 0.02, within="500ms"),
-        GateTerms("tpot", 0.02, within="100ms"),
-        GateTerms(
-            "refusals",
-            0.01,
-            bad='sum(increase(refusals_total{variant="$variant"}[$window]))',
-            all='sum(increase(answers_total{variant="$variant"}[$window]))',
-        ),
+    errors, ttft, tpot, refusals = terms_of().gates
+    assert errors == GateTerms("errors", 0.01, 0.01)
+    assert [(gate.name, gate.margin, gate.within) for gate in (ttft, tpot)] == [
+        ("ttft", 0.02, "500ms"),
+        ("tpot", 0.02, "100ms"),
+    ]
+    assert refusals == GateTerms(
+        "refusals",
+        0.01,
+        0.01,
+        bad='sum(increase(refusals_total{variant="$variant"}[$window]))',
+        all='sum(increase(answers_total{variant="$variant"}[$window]))',
     )
 
 

@@ -28,6 +28,7 @@ GOOGLES = (
     ("HealthCheckPolicy", "healthcheckpolicies", "networking.gke.io"),
     ("GCPBackendPolicy", "gcpbackendpolicies", "networking.gke.io"),
     ("PodMonitoring", "podmonitorings", "monitoring.googleapis.com"),
+    ("Rules", "rules", "monitoring.googleapis.com"),
 )
 """Kinds of Google's clusters, with their plurals and groups."""
 MOVED = ("inferenceobjectives", "inferencemodelrewrites")

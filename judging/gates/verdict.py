@@ -1,0 +1,151 @@
+"""The verdict on a canary: pass, fail, undecided, or not measured.
+
+It fails as soon as a bound that holds at every moment says worse than the margin. It passes once, at the end of a time
+that was stated before: when `bake` is over and the canary has had `minRequests`. The number of requests does not depend
+on how many are bad, so that waiting for it favours no verdict.
+"""
+
+import math
+from collections.abc import Sequence
+
+from judging.gates import comparability, statistics
+from judging.gates.records import (
+    ERRORS,
+    CanaryVerdict,
+    GateOutcome,
+    GateTerms,
+    GateVerdict,
+    Obstacle,
+    Shortfall,
+    Tally,
+    Terms,
+)
+from planning.ground.cluster_facts import Unknown
+from planning.ground.request_counts import Block, Measurement
+
+_FARTHEST = 64
+"""Times of the requests so far up to which is computed how many are needed."""
+_HALVINGS = 20
+
+
+def judge(terms: Terms, measurement: Measurement, *, asks_each_picker: bool = True) -> CanaryVerdict:
+    """Return the verdict on a canary.
+
+    `asks_each_picker` tells whether the gateway asks the picker of each pool (`planning.ground.gateways`).
+    """
+    end = _end(terms, measurement)
+    gates = tuple(_gate(terms, gate, measurement, end) for gate in terms.gates)
+    obstacles = tuple(comparability.obstacles(terms, measurement, asks_each_picker=asks_each_picker))
+    return CanaryVerdict(
+        outcome=_outcome(gates, obstacles),
+        gates=gates,
+        obstacles=obstacles,
+        minutes=_minutes(measurement),
+        shortfall=_shortfall(terms, gates, measurement, end),
+        is_over=end is not None,
+    )
+
+
+def _outcome(gates: Sequence[GateVerdict], obstacles: Sequence[Obstacle]) -> GateOutcome:
+    """Return the outcome of all gates: a failure counts most, and all have to pass."""
+    outcomes = {gate.outcome for gate in gates}
+    if GateOutcome.FAILS in outcomes and not any(obstacle.hides_failure for obstacle in obstacles):
+        return GateOutcome.FAILS
+    if GateOutcome.NOT_MEASURED in outcomes:
+        return GateOutcome.NOT_MEASURED
+    if outcomes == {GateOutcome.PASSES} and not obstacles:
+        return GateOutcome.PASSES
+    return GateOutcome.UNDECIDED
+
+
+def _gate(terms: Terms, gate: GateTerms, measurement: Measurement, end: int | None) -> GateVerdict:
+    """Return the verdict of a gate. `end` is the number of minutes that a pass depends on; None before that time."""
+    primary = measurement.primary.counts.get(gate.name, Unknown("nothing was asked"))
+    canary = measurement.canary.counts.get(gate.name, Unknown("nothing was asked"))
+    if isinstance(primary, Unknown):
+        return _without_counts(gate, primary)
+    if isinstance(canary, Unknown):
+        return _without_counts(gate, canary)
+    of_primary, of_canary = statistics.tallies(primary, canary)
+    # The probability of a wrong failure is that of all gates together. A wrong pass needs all of them.
+    alpha = terms.alpha / len(terms.gates)
+    lower = statistics.lower_difference(of_primary, of_canary, alpha)
+    upper = None
+    if end is not None:
+        upper = statistics.upper_difference(*statistics.tallies(primary[:end], canary[:end]), terms.alpha)
+    outcome = GateOutcome.UNDECIDED
+    if statistics.is_worse(of_primary, of_canary, gate.margin, alpha):
+        outcome = GateOutcome.FAILS
+    elif upper is not None and upper <= gate.margin:
+        outcome = GateOutcome.PASSES
+    return GateVerdict(gate, outcome, of_primary, of_canary, lower, upper)
+
+
+def _without_counts(gate: GateTerms, reason: Unknown) -> GateVerdict:
+    nothing = Tally(0, 0)
+    return GateVerdict(gate, GateOutcome.NOT_MEASURED, nothing, nothing, -1.0, None, reason.reason)
+
+
+def _end(terms: Terms, measurement: Measurement) -> int | None:
+    """Return the number of minutes after which the time is over; None if it is not over yet."""
+    blocks = _blocks(measurement)
+    requests = 0.0
+    for number, block in enumerate(blocks, start=1):
+        requests += 0.0 if block is None else block.requests
+        if number >= terms.bake and requests >= terms.min_requests:
+            return number
+    return None
+
+
+def _blocks(measurement: Measurement) -> Sequence[Block | None]:
+    """Return the requests of the canary; none if nobody knows."""
+    blocks = measurement.canary.counts.get(ERRORS, ())
+    return () if isinstance(blocks, Unknown) else blocks
+
+
+def _minutes(measurement: Measurement) -> int:
+    """Return the minutes that were compared."""
+    lengths = [len(blocks) for blocks in measurement.canary.counts.values() if not isinstance(blocks, Unknown)]
+    return max(lengths, default=0)
+
+
+def _shortfall(terms: Terms, gates: Sequence[GateVerdict], measurement: Measurement, end: int | None) -> Shortfall:
+    """Return what lacks until gates can pass, if requests go on as they have come."""
+    minutes = _minutes(measurement)
+    requests = next((gate.canary.requests for gate in gates if gate.terms.name == ERRORS), 0.0)
+    needed = float(terms.min_requests)
+    if end is not None:
+        factors = [_factor(terms, gate) for gate in gates if gate.outcome is GateOutcome.UNDECIDED]
+        if None in factors:
+            return Shortfall(0, None)
+        needed = requests * max((factor for factor in factors if factor is not None), default=0.0)
+    lacking = max(0, math.ceil(needed - requests))
+    if lacking and not requests:
+        return Shortfall(lacking, None)
+    by_requests = 0
+    if lacking:
+        by_requests = math.ceil(lacking * minutes / requests)
+    by_time = max(0, terms.bake - minutes) + comparability.warmup_left(terms, measurement)
+    return Shortfall(lacking, max(by_requests, by_time))
+
+
+def _factor(terms: Terms, gate: GateVerdict) -> float | None:
+    """Return how many times the requests so far would pass a gate, with the same shares; None if none would."""
+    low = 1.0
+    high = float(_FARTHEST)
+    if not _would_pass(terms, gate, high):
+        return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _would_pass(terms, gate, middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _would_pass(terms: Terms, gate: GateVerdict, factor: float) -> bool:
+    primary, canary = (
+        Tally(tally.requests * factor, tally.bad * factor, tally.effect) for tally in (gate.primary, gate.canary)
+    )
+    return statistics.upper_difference(primary, canary, terms.alpha) <= gate.terms.margin

@@ -1,0 +1,85 @@
+"""Last change of what a comparison of primary and canary needs: the shares of both, and pods that are ready."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from judging.status import history
+from judging.status.records import condition, time
+from judging.status.topology import ServiceView, VariantView, name_of
+from models.trees import at
+from planning.ground.names import CANARY, PRIMARY
+from planning.ground.snapshot import Manifest
+
+_ENDED = frozenset({"Succeeded", "Failed"})
+"""Phases of pods that stay in the cluster, but serve nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The last change of a service, or the reason for which there is none to count from."""
+
+    at: datetime | None
+    """Time of the change in UTC; None if variants cannot be compared at present."""
+    words: str
+    """The change, or the reason."""
+
+
+def of(view: ServiceView | None) -> LastChange:
+    """Return the later of the last change of the shares and of the newest pod of both variants that became ready."""
+    if view is None:
+        return LastChange(None, "the service is not deployed")
+    variants = {variant.name: variant for variant in view.variants}
+    changes = list(_weight_changes(view))
+    for name in (PRIMARY, CANARY):
+        if name not in variants:
+            return LastChange(None, f"the {name} is not deployed")
+        changes += _pod_changes(variants[name])
+    if not view.routes:
+        return LastChange(None, "the service has no route")
+    unknown = next((change for change in changes if change.at is None), None)
+    if unknown is not None:
+        return unknown
+    return max(changes, key=_moment)
+
+
+def _weight_changes(view: ServiceView) -> Iterator[LastChange]:
+    """Yield the last change of each route's rules.
+
+    The API server notes when a writer last changed any of its fields, so the rules may be older, but not newer.
+    """
+    for route in view.routes:
+        name = name_of(route)[1]
+        writer = history.writer(route, "spec", "rules")
+        moment = writer.at if writer is not None else None
+        if moment is None:
+            moment = history.change_time(route)
+        if moment is None:
+            yield LastChange(None, f"nobody noted when route {name} was written")
+        yield LastChange(moment, f"route {name} was written")
+
+
+def _pod_changes(variant: VariantView) -> Iterator[LastChange]:
+    """Yield when each pod of a variant became ready."""
+    pods = [pod for pod in _pods(variant) if at(pod, "status", "phase") not in _ENDED]
+    serving = [pod for pod in pods if at(pod, "metadata", "deletionTimestamp") is None]
+    if not serving:
+        yield LastChange(None, f"the {variant.name} has no pod")
+    for pod in serving:
+        name = name_of(pod)[1]
+        readiness = condition(pod, "Ready")
+        moment = time(readiness.get("lastTransitionTime"))
+        if readiness.get("status") != "True" or moment is None:
+            yield LastChange(None, f"pod {name} is not ready")
+        yield LastChange(moment, f"pod {name} became ready")
+
+
+def _pods(variant: VariantView) -> Iterator[Manifest]:
+    for role in variant.roles:
+        yield from role.pods
+        yield from role.workers
+    yield from variant.existing_pods or ()
+
+
+def _moment(change: LastChange) -> float:
+    return 0.0 if change.at is None else change.at.timestamp()

@@ -1,0 +1,54 @@
+"""Objects with recorded series and alerts."""
+
+import pytest
+
+from tests.support.stacks import find, rendered, tree
+from tests.support.stacks.watched import KINDS, alert, watched
+
+
+@pytest.mark.parametrize(
+    ("scraper", "kind", "api"),
+    [
+        ("prometheus-operator", "PrometheusRule", "monitoring.coreos.com/v1"),
+        ("gmp", "Rules", "monitoring.googleapis.com/v1"),
+    ],
+)
+def test_a_service_has_one_object_of_the_kind_of_its_scraper(scraper, kind, api):
+    everything = rendered(watched(scraper, qwen={"canary": {"weight": 10}}, other={}))
+    objects = [manifest for manifest in everything if manifest["kind"] in KINDS]
+    assert [(manifest["kind"], manifest["apiVersion"]) for manifest in objects] == [(kind, api)] * 2
+    names = [group["name"] for group in find(everything, kind, "qwen")["spec"]["groups"]]
+    assert names == ["qwen-primary", "qwen-canary", "qwen-service"]
+
+
+def test_labels_of_the_object_are_those_by_which_a_prometheus_selects_it():
+    stack = watched()
+    stack["observability"]["rules"] = {"labels": {"release": "kps"}}
+    metadata = find(rendered(stack), "PrometheusRule", "qwen")["metadata"]
+    assert metadata["labels"]["release"] == "kps"
+    assert metadata["labels"]["app.kubernetes.io/component"] == "rules"
+
+
+def test_an_alert_tells_whose_it_is_and_what_to_do():
+    stack = watched()
+    stack["observability"]["rules"] = {
+        "severities": {"page": "p1"},
+        "runbooks": "https://wiki.example.com/inference#{alert}",
+    }
+    rule = alert(stack, "crash", role="decode") or {}
+    identity = {"namespace": "models", "inference_service": "qwen", "variant": "primary", "role": "decode"}
+    assert rule["labels"] == {**identity, "severity": "warning", "state": "crash"}
+    assert rule["alert"] == "InferenceCrash"
+    assert rule["annotations"]["runbook_url"] == "https://wiki.example.com/inference#crash"
+    assert rule["annotations"].keys() == {"summary", "remedy", "runbook_url"}
+    page = alert(stack, "no-endpoints") or {}
+    assert page["labels"]["severity"] == "p1"
+
+
+def test_without_a_runbook_no_alert_names_one():
+    assert "runbook_url" not in (alert(watched(), "crash") or {})["annotations"]
+
+
+def test_a_stack_without_rules_has_no_such_object():
+    stack = tree() | {"observability": {"metrics": {"type": "prometheus-operator"}}}
+    assert not [manifest for manifest in rendered(stack) if manifest["kind"] in KINDS]

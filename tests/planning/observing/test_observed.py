@@ -1,0 +1,84 @@
+"""Thresholds and times of alerts follow from the settings of a service."""
+
+from tests.support.stacks.watched import alert, watched
+
+PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
+SLEEPING = {
+    "endpointPicker": {"flowControl": {"defaultRequestTTL": "2h"}},
+    "health": {"startupTimeout": "20m"},
+    "autoscaling": {
+        "type": "keda",
+        "minReplicas": 0,
+        "maxReplicas": 3,
+        "pollingInterval": "30s",
+        "cooldownPeriod": "3h",
+        "metrics": [{"type": "picker-queue-size", "target": 5}],
+    },
+}
+GROWING = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
+
+
+def asleep(**settings):
+    stack = watched(qwen={**SLEEPING, **settings})
+    return stack | {"observability": stack["observability"] | PROMETHEUS}
+
+
+def test_a_service_that_sleeps_is_paged_about_only_after_it_should_be_awake():
+    assert (alert(watched(), "no-endpoints") or {})["for"] == "2m"
+    assert (alert(asleep(), "no-endpoints") or {})["for"] != "2m"
+    assert (alert(asleep(), "does-not-wake") or {})["for"] == (alert(asleep(), "no-endpoints") or {})["for"]
+    assert alert(watched(qwen={"endpointPicker": {"flowControl": {}}}), "does-not-wake") is None
+
+
+def test_the_largest_number_of_pods_is_that_of_the_autoscaler():
+    stack = watched(qwen={"autoscaling": GROWING})
+    assert ") >= 4 and" in (alert(stack, "at-maximum") or {})["expr"]
+    assert alert(watched(), "at-maximum") is None
+
+
+def test_a_role_without_autoscaler_is_saturated_when_every_engine_runs_its_most_requests():
+    stack = watched(qwen={"engine": {"maxNumSeqs": 32}})
+    assert "0.95 * 32 * count" in (alert(stack, "saturated") or {})["expr"]
+    assert alert(watched(), "saturated") is None
+
+
+def test_half_of_the_time_that_requests_may_wait_is_the_threshold_for_waiting():
+    stack = watched(qwen={"endpointPicker": {"flowControl": {"defaultRequestTTL": "5m"}}})
+    assert (alert(stack, "requests-wait") or {})["expr"].endswith("> 150")
+    assert alert(watched(), "requests-wait") is None
+    assert alert(asleep(), "requests-wait") is None
+
+
+def test_a_pod_may_start_and_drain_before_its_scraper_is_missed():
+    slow = watched(qwen={"health": {"startupTimeout": "2h"}, "drainTimeout": "10m"})
+    assert (alert(slow, "engine-unread") or {})["for"] != (alert(watched(), "engine-unread") or {})["for"]
+    assert "[8h]" in (alert(slow, "crash") or {})["expr"]
+
+
+def test_a_picker_that_fails_open_is_no_page():
+    open_picker = {"failureMode": "FailOpen", "failOpenReason": "requests matter more than their place"}
+    stack = watched(qwen={"endpointPicker": open_picker})
+    assert (alert(stack, "fail-open") or {})["labels"]["severity"] == "warning"
+    assert alert(stack, "picker-down") is None
+    assert (alert(watched(), "picker-down") or {})["labels"]["severity"] == "critical"
+
+
+def test_a_picker_that_elects_no_leader_is_not_asked_for_one():
+    assert alert(watched(), "no-leader") is None
+    assert alert(watched(qwen={"endpointPicker": {"replicas": 2}}), "no-leader") is not None
+
+
+def test_a_canary_is_asked_for_the_metrics_of_its_own_channel_and_version():
+    stack = watched(qwen={"canary": {"weight": 10, "release": "gie-1.3"}})
+    primary = alert(stack, "no-endpoints", variant="primary") or {}
+    canary = alert(stack, "no-endpoints", variant="canary") or {}
+    assert "llm_d_epp_ready_endpoints{" in primary["expr"]
+    assert "inference_pool_ready_pods{" in canary["expr"]
+
+
+def test_a_share_is_compared_only_where_no_header_decides_it():
+    with_header = {"weight": 10, "headers": {"x-canary": "always"}}
+    assert alert(watched(qwen={"canary": {"weight": 10}}), "weight-differs") is not None
+    assert alert(watched(qwen={"canary": with_header}), "weight-differs") is None
+    assert alert(watched(qwen={"canary": with_header}), "canary-worse") is not None
+    assert alert(watched(), "canary-worse") is None
