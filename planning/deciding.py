@@ -12,7 +12,7 @@ from planning.ground.names import PRIMARY
 from planning.interceptor import InterceptorGrant, InterceptorPlan
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
-from planning.observing import ObservedVariant, Observing, boards, watched
+from planning.observing import ObservedVariant, boards, watched
 from planning.observing.board_records import Boards
 from planning.observing.watched import WatchedService
 from planning.plans import ServicePlan, StackPlan, VariantPlan
@@ -98,6 +98,8 @@ def _service(
     canary = None
     if canary_context is not None:
         canary = _with_shared_weights(primary, _variant(canary_context, resolved, profiles))
+    scraped = _scraped_variants(resolved, primary, canary)
+    spec = resolved.stack.services[key]
     return ServicePlan(
         key=key,
         primary=primary,
@@ -105,14 +107,9 @@ def _service(
         share=primary_context.share,
         route=resolved.routing.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
-        observing=_observing(resolved, primary, canary),
+        observing=observing.plan(resolved.stack.observability.rules, scraped, spec.slo),
+        gate_counters=observing.counters(scraped, spec),
     )
-
-
-def _observing(resolved: Resolved, primary: VariantPlan, canary: VariantPlan | None) -> Observing | None:
-    stack = resolved.stack
-    scraped = _scraped_variants(resolved, primary, canary)
-    return observing.plan(stack.observability.rules, scraped, stack.services[primary.key].slo)
 
 
 def watched_services(services: Iterable[ServicePlan], resolved: Resolved) -> Iterator[WatchedService]:

@@ -20,7 +20,7 @@ from planning.interceptor import InterceptorGrant, InterceptorPlan
 from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
-from planning.observing import Observing
+from planning.observing import Observing, VariantCounters
 from planning.observing.board_records import Boards
 from planning.picker import Picker
 from planning.resolve import Judgement
@@ -213,6 +213,9 @@ class ServicePlan:
     """Other namespaces that contain routes which mirror requests to the service."""
     observing: Observing | None
     """Recorded series and alerts. None if the stack has no rules, or if nothing of the service is scraped."""
+    gate_counters: Mapping[str, VariantCounters]
+    """Counters by which gates compare the variants, by the name of the variant. Empty if the canary has no gates. A
+    variant that is not scraped is left out."""
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:

@@ -12,8 +12,6 @@ from planning.resolve import resolve
 from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import drawn, image
 
-OF_PICKER = {"availability": 99, "source": "picker"}
-
 
 def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
     """Yield the services of a stack as dashboards see them."""
@@ -28,8 +26,8 @@ def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
         ({"kvCache": {"cpuOffload": "8Gi"}}, {"engine", "picker", "consumer", "offloading"}),
         ({"endpointPicker": {"enabled": False}}, {"engine"}),
         ({"metrics": {"picker": False}}, {"engine"}),
-        ({"metrics": {"decode": False}, "slo": OF_PICKER}, {"picker"}),
-        ({"engine": {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}, "slo": OF_PICKER}, {"picker"}),
+        ({"metrics": {"decode": False}, "slo": None}, {"picker"}),
+        ({"engine": {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}, "slo": None}, {"picker"}),
     ],
 )
 def test_features_follow_from_the_configuration(fields: dict[str, Any], features: set[str]):
@@ -41,9 +39,6 @@ def test_a_service_has_features_that_no_variant_has():
     (service,) = watched(drawn(qwen={"canary": {"weight": 10}}))
     assert service.own_features == {"availability", "canary", "rules", "tpot", "ttft"}
     assert service.features == {*service.own_features, "engine", "picker"}
-    claim = {"type": "dedicated", "size": "10Gi"}
-    (stored,) = watched(drawn(qwen={"storage": claim}))
-    assert "claim" in stored.own_features
 
 
 def test_each_version_of_a_role_has_a_scope():
