@@ -52,12 +52,14 @@ class WatchedService:
 
     @property
     def own_features(self) -> frozenset[str]:
-        """Return the features that a service has and no variant: `canary`, `rules` and the names of objectives."""
+        """Return the features of the service alone: `canary`, `claim`, `rules` and the names of objectives."""
         features = set[str]()
         if len(self.variants) > 1:
             features.add("canary")
         if self.has_rules:
             features.add("rules")
+        if "claim" in self.values:
+            features.add("claim")
         if self.slo is not None:
             objectives = {"availability": self.slo.availability, "ttft": self.slo.ttft, "tpot": self.slo.tpot}
             features.update(name for name, objective in objectives.items() if objective is not None)

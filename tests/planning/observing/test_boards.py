@@ -87,7 +87,8 @@ def test_the_check_of_series_notices_what_does_not_exist():
 
 def test_each_service_and_each_variant_asks_for_the_names_of_its_version():
     canary = {"weight": 10, "replicas": 1, "engine": image("0.11.2")}
-    stack = drawn(old={"engine": image("0.9.1")}, new={"engine": image("0.33.0"), "canary": canary})
+    old = {"engine": image("0.9.1"), "slo": {"availability": 99.9}}
+    stack = drawn(old=old, new={"engine": image("0.33.0"), "canary": canary})
     boards = plan(stack).boards
     assert boards is not None
     use = "Use of the KV cache"
@@ -159,9 +160,8 @@ def test_a_service_with_an_engine_of_another_kind_has_panels_of_its_picker_and_p
     assert "Running requests" not in whole
 
 
-def test_nothing_is_drawn_without_the_key_or_without_monitors():
+def test_nothing_is_drawn_without_the_key():
     assert plan(watched(qwen={})).boards is None
-    assert plan(watched(qwen={}) | {"observability": {"dashboards": {}}}).boards is None
 
 
 def test_dashboards_of_stacks_and_services_have_different_identities():

@@ -26,7 +26,7 @@ def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
         ({"kvCache": {"cpuOffload": "8Gi"}}, {"engine", "picker", "consumer", "offloading"}),
         ({"endpointPicker": {"enabled": False}}, {"engine"}),
         ({"metrics": {"picker": False}}, {"engine"}),
-        ({"metrics": {"decode": False}}, {"picker"}),
+        ({"metrics": {"decode": False}, "slo": None}, {"picker"}),
         ({"engine": {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}, "slo": None}, {"picker"}),
     ],
 )
@@ -51,5 +51,5 @@ def test_each_version_of_a_role_has_a_scope():
 
 def test_a_service_that_nothing_scrapes_is_left_out():
     nothing = {"decode": False, "picker": False}
-    keys = [service.key for service in watched(drawn(qwen={}, bert={"metrics": nothing}))]
+    keys = [service.key for service in watched(drawn(qwen={}, bert={"metrics": nothing, "slo": None}))]
     assert keys == ["bert", "qwen"], "its pods may be scraped by others, and the cluster has series of them"

@@ -10,7 +10,7 @@ from tests.support.stacks.watched import watched
 
 def drawn(dashboards: Mapping[str, Any] | None = None, /, **services: Mapping[str, Any]) -> dict[str, Any]:
     """Return a stack with dashboards, whose services have objectives unless they set others."""
-    stack = watched(**services)
+    stack = watched("prometheus-operator", **services)
     return stack | {"observability": {**stack["observability"], "dashboards": dashboards or {}}}
 
 
