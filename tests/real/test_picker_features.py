@@ -127,7 +127,7 @@ def test_the_picker_shows_the_metrics_of_the_catalogue_and_those_of_a_gate_only_
 
 
 def test_a_refused_request_counts_as_an_error_alone(path):
-    """What the picker schedules and what it refuses are two counters, so that all requests are their sum."""
+    """Scheduled requests and refused ones have a counter each, so that all requests are the sum of both."""
     asked, facts, _ = path
     catalogue = facts.metrics.catalogue
 
