@@ -190,7 +190,10 @@ def _path(change: PathChange) -> tuple[str, str]:
 
 
 def _lines(summary: Summary, length: int) -> Iterator[Block]:
-    """Yield lines about turns, profiles, cold starts, costs, budgets and other objects, at most `length` of a kind."""
+    """Yield lines about turns, profiles, cold starts, gates, costs, budgets and other objects.
+
+    There are at most `length` lines of a kind.
+    """
     if len(summary.turns.services) > 1:
         yield Line(_turns(summary.turns, length))
     profiled = [service for service in summary.services if service in summary.profiles]
@@ -198,6 +201,8 @@ def _lines(summary: Summary, length: int) -> Iterator[Block]:
         [f"profile of {service}: {summary.profiles[service]}" for service in profiled], length, "profiles"
     )
     yield from _first(_cold_starts(summary), length, "cold starts")
+    gated = [service for service in summary.services if service in summary.gates]
+    yield from _first([f"gates of {service}: {summary.gates[service]}" for service in gated], length, "gates")
     if summary.is_priced:
         low, high = (money.text(amount, summary.currency) for amount in (summary.after.low, summary.after.high))
         costs = f"devices after the change: {_range(low, high)} a month"

@@ -57,6 +57,8 @@ class ReadScope:
     certificates: bool = False
     """Whether to read the certificates of the Gateways' listeners: their Secrets one by one, and the Certificates of
     cert-manager in the namespaces of the Gateways."""
+    kinds: tuple[str, ...] = KINDS
+    """Kinds that are read; the others have no objects. Pods and pools are read after the kinds that name them."""
     interceptors: tuple[str, ...] = ()
     """Further namespaces, of which only the Deployments and Pods of interceptors are read. One whose objects may not be
     read is left out. Without effect if all namespaces are read."""
@@ -74,6 +76,7 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     readers[POD] = partial(_pods, scope=scope, lists=lists, refused=refused)
     readers[GATEWAY] = partial(_gateways, lists=lists)
     readers[SERVICE] = partial(_services, scope=scope, lists=lists)
+    readers = {kind: reader for kind, reader in readers.items() if kind in scope.kinds}
     if scope.certificates:
         readers[TLS_CERTIFICATE] = partial(_certificates, lists=lists)
         readers[CERTIFICATE] = partial(_renewals, lists=lists)

@@ -7,6 +7,7 @@ from functools import partial
 from manifests import (
     alert_rules,
     awaiting,
+    dashboards,
     gke,
     interceptor,
     monitoring,
@@ -105,11 +106,16 @@ def _components(plan: StackPlan) -> Iterator[Component]:
     yield Component("caches", cache_objects)
     for service in plan.services:
         serving_objects = tuple(rendered for variant in service.variants for rendered in _serving(variant))
-        yield Component(service.key, (*serving_objects, *alert_rules.of_service(service)), service)
+        yield Component(service.key, (*serving_objects, *_observing(service, plan)), service)
         for variant in service.variants:
             picker_objects = tuple(_with_prefix(_picker(variant), variant.generation_prefix))
             yield Component(f"{service.key}-{variant.variant_prefix}epp", picker_objects, variant)
     yield Component("routing", tuple(_routing(plan)), plan)
+
+
+def _observing(service: ServicePlan, plan: StackPlan) -> Iterator[Rendered]:
+    yield from alert_rules.of_service(service)
+    yield from dashboards.of_service(service, plan)
 
 
 def _serving(variant: VariantPlan) -> Iterator[Rendered]:
@@ -158,6 +164,7 @@ def _routing(plan: StackPlan) -> Iterator[Rendered]:
             yield routing.route(service, service.route)
         for variant in service.variants:
             yield from _with_prefix(_proxy(variant), f"{service.key}-{variant.variant_prefix}")
+    yield from dashboards.overview(plan)
 
 
 def _proxy(variant: VariantPlan) -> Iterator[Rendered]:

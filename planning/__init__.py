@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from models.load import Loaded
 from models.problems import errors
-from planning import plan_warnings, plans, rules
+from planning import deciding, plan_warnings, rules
 from planning.ground.marks import StackName
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.resolve import about, resolve
@@ -24,6 +24,6 @@ def plan(loaded: Loaded, name: StackName) -> StackPlan:
         raise ValueError("this channel is unknown")
     # `finish` has dropped the remaining errors: they are about inherited values without an effect.
     judgements = [judgement for judgement in judgements if judgement.problem.severity == "warning"]
-    decided = plans.decide(resolved, resolved.release, name, loaded.profiles)
+    decided = deciding.decide(resolved, resolved.release, name, loaded.profiles)
     judgements += plan_warnings.judge(decided, resolved, resolved.release)
     return replace(decided, judgements=tuple(sorted(judgements, key=lambda judgement: judgement.service)))

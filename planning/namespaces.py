@@ -22,4 +22,7 @@ def origins(stack: Stack) -> dict[str, Path]:
     paths.setdefault(stack.namespace, Path("namespace"))
     if stack.interceptor is not None:
         paths.setdefault(stack.interceptor.namespace, Path("interceptor", "namespace"))
+    dashboards = stack.observability.dashboards
+    if dashboards is not None and dashboards.namespace is not None:
+        paths.setdefault(dashboards.namespace, Path("observability", "dashboards", "namespace"))
     return paths

@@ -1,7 +1,7 @@
-"""Plans of variants, services and the whole stack."""
+"""Plans of variants, services and the whole stack. `planning/deciding.py` makes them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from models.existing import ExistingPods
@@ -9,30 +9,25 @@ from models.money import Prices
 from models.paths import Path
 from models.pins import Pin
 from models.problems import Problem
-from models.profile import NO_PROFILES, ChosenProfile
-from models.source import served_name
-from planning import interceptor, namespaces, network, observing, picker, routes, serving
+from models.profile import ChosenProfile
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
-from planning.ground.marks import Identity, StackName
+from planning.ground.marks import Identity
 from planning.ground.names import PRIMARY, Names, address
 from planning.ground.order import Id
 from planning.hardware.accelerators import AcceleratorClass
 from planning.interceptor import InterceptorGrant, InterceptorPlan
-from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
-from planning.observing import ObservedVariant, Observing
+from planning.observing import Observing, VariantCounters
+from planning.observing.board_records import Boards
 from planning.picker import Picker
-from planning.releases import Release
-from planning.resolve import Judgement, Resolved
-from planning.routes import PlannedRoute, requests
+from planning.resolve import Judgement
+from planning.routes import PlannedRoute
 from planning.routes.records import PoolRequests
-from planning.serving import Workload, cold_start
-from planning.variant import VariantContext
+from planning.serving import Workload
 from planning.variant.canary import Share
-from planning.weights import claims, pins
 from planning.weights.claims import StoragePlan
 
 
@@ -218,6 +213,9 @@ class ServicePlan:
     """Other namespaces that contain routes which mirror requests to the service."""
     observing: Observing | None
     """Recorded series and alerts. None if the stack has no rules, or if nothing of the service is scraped."""
+    gate_counters: Mapping[str, VariantCounters]
+    """Counters by which gates compare the variants, by the name of the variant. Empty if the canary has no gates. A
+    variant that is not scraped is left out."""
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:
@@ -278,6 +276,8 @@ class StackPlan:
     """Claims of the caches and the Jobs that fill these claims, ordered by the keys of the caches."""
     prices: Prices
     """Prices of devices by accelerator class, and their currency."""
+    boards: Boards | None
+    """Dashboards. None if the stack has none, or if nothing is scraped."""
     judgements: tuple[Judgement, ...] = ()
     """Warnings about the stack, then about each service, ordered by key."""
 
@@ -305,189 +305,6 @@ class StackPlan:
         """Return the path of the section of the configuration that decides about an object."""
         if object_id.part is parts.NAMESPACE:
             return Path("namespaceOptions", "create")
+        if object_id.part is parts.DASHBOARD:
+            return Path("observability", "dashboards")
         return self.sections.get(object_id.owner, Path())
-
-
-def decide(
-    resolved: Resolved, release: Release, name: StackName, profiles: Mapping[Path, ChosenProfile] = NO_PROFILES
-) -> StackPlan:
-    """Return the plan of a stack that has passed the rules. `name` is the name of the stack.
-
-    `profiles` are the selected profiles, by the path of the service, canary or prefill.
-    """
-    stack = resolved.stack
-    mirroring = routes.mirroring_namespaces(resolved.routing.routes.values())
-    services = tuple(_service(key, resolved, mirroring.get(key, set()), profiles) for key in sorted(stack.services))
-    caches = tuple(claims.of_cache(key, stack, release, resolved.fill_requests) for key in sorted(stack.caches))
-    metering = interceptor.plan(stack, resolved.contexts.of(PRIMARY), name)
-    primaries = (service.primary for service in services)
-    searched = {primary.names.namespace for primary in primaries if primary.search_id is not None}
-    grants = tuple(interceptor.grants.plan(stack.interceptor, searched, name))
-    return StackPlan(
-        identity=Identity(name, tuple(stack.formerly)),
-        release=stack.release,
-        classes=resolved.classes,
-        labels=stack.labels,
-        namespaces=namespaces.to_create(stack, _used_namespaces(services, caches, metering)),
-        namespace_origins=namespaces.origins(stack),
-        sections=_sections(services, caches, grants),
-        retain_namespaces=stack.namespace_options.retain,
-        protect_namespaces=stack.namespace_options.protect,
-        services=services,
-        interceptor=metering,
-        interceptor_network=network.of_interceptor(metering, resolved.contexts),
-        grants=grants,
-        caches=caches,
-        prices=stack.prices,
-    )
-
-
-def _sections(
-    services: Iterable[ServicePlan], caches: Iterable[StoragePlan], grants: Iterable[InterceptorGrant]
-) -> dict[str, Path]:
-    """Return the path of the section of the configuration of each owner of objects."""
-    variants = {variant.owner: variant.path for service in services for variant in service.variants}
-    metering = dict.fromkeys((interceptor.OWNER, *(grant.owner for grant in grants)), Path("interceptor"))
-    return {**variants, **{cache.owner: cache.fill.path for cache in caches}, **metering}
-
-
-def _used_namespaces(
-    services: Iterable[ServicePlan], caches: Iterable[StoragePlan], metering: InterceptorPlan | None
-) -> Iterator[str]:
-    """Yield the namespaces of all objects of a stack."""
-    yield from (service.primary.names.namespace for service in services)
-    yield from (cache.namespace for cache in caches)
-    if metering is not None and metering.deployment is not None:
-        yield metering.namespace
-
-
-def _service(
-    key: str, resolved: Resolved, mirroring: Collection[str], profiles: Mapping[Path, ChosenProfile]
-) -> ServicePlan:
-    contexts = resolved.contexts
-    primary_context = contexts.primary(key)
-    primary = _variant(primary_context, resolved, profiles)
-    canary_context = contexts.canary(key)
-    canary = None
-    if canary_context is not None:
-        canary = _with_shared_weights(primary, _variant(canary_context, resolved, profiles))
-    return ServicePlan(
-        key=key,
-        primary=primary,
-        canary=canary,
-        share=primary_context.share,
-        route=resolved.routing.routes.get(key),
-        mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
-        observing=_observing(resolved, primary, canary),
-    )
-
-
-def _observing(resolved: Resolved, primary: VariantPlan, canary: VariantPlan | None) -> Observing | None:
-    contexts = resolved.contexts
-    variants = [_scraped_variant(resolved, contexts.primary(primary.key), primary)]
-    canary_context = contexts.canary(primary.key)
-    if canary is not None and canary_context is not None:
-        variants.append(_scraped_variant(resolved, canary_context, canary))
-    scraped = tuple(variant for variant in variants if variant is not None)
-    stack = resolved.stack
-    return observing.plan(stack.observability.rules, scraped, stack.services[primary.key].slo)
-
-
-def _scraped_variant(resolved: Resolved, context: VariantContext, plan: VariantPlan) -> ObservedVariant | None:
-    if plan.monitoring is None:
-        return None
-    return ObservedVariant(
-        context=context,
-        workloads=plan.workloads,
-        versions={name: engine.role.engine_version for name, engine in resolved.engines_of(context).items()},
-        picker=plan.endpoint_picker,
-        storage=plan.storage,
-        monitoring=plan.monitoring,
-    )
-
-
-def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path, ChosenProfile]) -> VariantPlan:
-    spec = context.spec
-    stack = context.stack
-    location = claims.location(context, resolved.fill_requests)
-    request_times = cold_start.of_requests(context)
-    roles = {
-        name: serving.plan(engine, location, request_times) for name, engine in resolved.engines_of(context).items()
-    }
-    picker_plan = _picker(context, resolved)
-    monitoring_plan = monitoring.plan(spec, roles, stack.observability.metrics)
-    return VariantPlan(
-        key=context.key,
-        owner=context.owner,
-        release=context.release.name,
-        has_own_release=spec.release is not None,
-        path=context.path,
-        names=context.names,
-        user_labels={**stack.labels, **spec.labels},
-        user_annotations=spec.annotations,
-        model=served_name(spec.model.name, spec.model.source) or context.key,
-        source=spec.model.source,
-        pins=pins.of_served(spec, context.key),
-        accelerators={role.name: role.spec.accelerator for role in context.roles},
-        profiles={role.name: profiles[role.profile_path] for role in context.roles if role.profile_path in profiles},
-        roles=roles,
-        storage=claims.of_variant(context, resolved.fill_requests),
-        weights_of=_weights_owner(context),
-        existing_pods=spec.existing_pods,
-        existing_pool=context.existing_pool,
-        port=spec.port,
-        ports_annotation=_ports_annotation(context, roles.values()),
-        endpoint_picker=picker_plan,
-        gke=_load_balancing(context, roles.values()),
-        requests=requests.plan(context),
-        monitoring=monitoring_plan,
-        policies=network.plan(context, roles, picker_plan, monitoring_plan),
-        metered_as=context.metered_as,
-        search_id=context.search_id,
-        domain=stack.cluster.domain,
-    )
-
-
-def _picker(context: VariantContext, resolved: Resolved) -> picker.Picker | None:
-    if not context.has_picker:
-        return None
-    return picker.plan(resolved.pickers[context.id])
-
-
-def _weights_owner(context: VariantContext) -> str:
-    """Return the owner of the claim with a variant's weights; the variant itself if there is no claim."""
-    cache = claims.cache_of(context.spec)
-    if cache is None:
-        return context.owner
-    return claims.cache_owner(cache)
-
-
-def _ports_annotation(context: VariantContext, workloads: Iterable[Workload]) -> str | None:
-    """Return the key of the annotation with the ports of a pod; None if the pool of the workloads has one port."""
-    if all(len(workload.target_ports) == 1 for workload in workloads):
-        return None
-    return context.release.picker.ports.annotation
-
-
-def _load_balancing(context: VariantContext, workloads: Iterable[Workload]) -> LoadBalancing | None:
-    if context.gateway is None or context.gateway.provider != "gke" or context.existing_pool is not None:
-        return None
-    return gke.plan(context.spec, next(iter(workloads), None))
-
-
-def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:
-    """Return the canary's plan. It has no storage if primary and canary would have the same fill Job.
-
-    The canary then uses the primary's weights. Two Jobs are the same if they fill the same claim and have the same
-    name. The name contains a hash of the source.
-    """
-    canary_storage = canary.storage
-    primary_storage = primary.storage
-    if (
-        canary_storage is None
-        or primary_storage is None
-        or (canary_storage.fill.claim, canary_storage.fill.name)
-        != (primary_storage.fill.claim, primary_storage.fill.name)
-    ):
-        return canary
-    return replace(canary, storage=None, weights_of=primary.owner)

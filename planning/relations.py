@@ -3,6 +3,7 @@
 from planning import interceptor
 from planning.ground import parts
 from planning.ground.order import Id, Relations
+from planning.observing import boards
 from planning.plans import ServicePlan, StackPlan
 from planning.routes import PlannedRoute
 
@@ -16,6 +17,8 @@ def of_stack(plan: StackPlan) -> Relations:
     namespaces |= {grant.owner: grant.namespace for grant in plan.grants}
     if plan.interceptor is not None:
         namespaces[interceptor.OWNER] = plan.interceptor.namespace
+    if plan.boards is not None:
+        namespaces[boards.OWNER] = plan.boards.overview.namespace
     grants = tuple(Id(grant.owner, parts.INTERCEPTOR_ROLE_BINDING) for grant in plan.grants)
     return Relations(
         namespaces=namespaces,
@@ -28,8 +31,20 @@ def of_stack(plan: StackPlan) -> Relations:
             **{
                 service.route_id: (*_before_metered(service, plan), *_before_mirror(route)) for service, route in routed
             },
+            **_before_dashboards(plan),
         },
     )
+
+
+def _before_dashboards(plan: StackPlan) -> dict[Id, tuple[Id, ...]]:
+    """Return the namespaces of dashboards of services, which may be others than those of the services."""
+    if plan.boards is None:
+        return {}
+    owners = {service.key: service.primary.owner for service in plan.services}
+    return {
+        Id(owners[key], parts.DASHBOARD): (Id(board.namespace, parts.NAMESPACE),)
+        for key, board in plan.boards.services.items()
+    }
 
 
 def _before_metered(service: ServicePlan, plan: StackPlan) -> tuple[Id, ...]:

@@ -10,7 +10,19 @@ from models.service import RoleSet, Variant
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import advisories, hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
+from planning import (
+    advisories,
+    hardware,
+    interceptor,
+    money,
+    network,
+    observing,
+    picker,
+    serving,
+    upgrades,
+    variant,
+    weights,
+)
 from planning.ground import labels, parts, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
@@ -79,6 +91,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     yield from _reserved_annotation_problems(stack, variants)
     yield from _annotation_size_problems(stack, variants)
     yield from network.judge(stack)
+    yield from observing.judge(stack)
     yield from _mutable_image_problems(stack, variants)
     yield from pins.judge(stack, variants)
     if stack.interceptor is not None and stack.interceptor.deploy is not None:
@@ -97,6 +110,8 @@ def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Prob
         yield from serving.judge(context, resolved.contexts, resolved.engines)
     yield from existing_rules.judge(context, resolved.contexts)
     yield from picker.judge(context, resolved.pickers.get(context.id))
+    destinations = [engine.role for engine in resolved.engines_of(context).values() if engine.role.stage.is_destination]
+    yield from observing.judge_variant(context, tuple(destinations), resolved.pickers.get(context.id))
 
 
 def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:

@@ -35,7 +35,7 @@ OPENINGS = ("Nothing ", "What ", "Whence ", "Where ", "Which ", "Who ", "Whom ",
 """First words of docstrings that describe a noun without naming it."""
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "catalogue/README.md")
 """Files and folders of documents."""
-GENERATED = ("catalogue.md", "configuration.md")
+GENERATED = ("catalogue.md", "configuration.md", "runbook.md")
 """Pages of docs that are written by a command, from texts that are checked as docstrings or tables."""
 SENTENCES = ("What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
 """First words of sentences in documents that describe a noun without naming it; a question may have them."""

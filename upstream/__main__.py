@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from upstream import history, newest, series, sglang, vllm, wheels
+from upstream import history, newest, series, series_labels, sglang, vllm, wheels
 from upstream.series import Series
+from upstream.series_labels import Shapes
 from upstream.vllm import Knowledge
 from upstream.wheels import Wheel
 
@@ -24,18 +25,23 @@ def main() -> None:
     """Read all versions, write the tables, and print what registries offer beside what this project pins."""
     by_version = dict[str, Knowledge]()
     series_by_version = dict[str, Series]()
+    shapes_by_version = dict[str, Shapes]()
     sources = list[str]()
     for version in VERSIONS:
         wheel = wheels.find(vllm.PACKAGE, version)
-        files = wheels.files(wheel, (*vllm.FILES, *series.FILES))
+        files = wheels.files(wheel, (*vllm.FILES, *series_labels.FILES))
         by_version[version] = vllm.read(files)
         series_by_version[version] = series.read({path: files[path] for path in series.FILES if path in files})
+        shapes_by_version[version] = series_labels.read(
+            {path: files[path] for path in series_labels.FILES if path in files}
+        )
         sources += _source(version, wheel, files)
         print(f"vllm {version}: {len(by_version[version].flags)} flags", file=sys.stderr)
     today = datetime.now(tz=UTC).date()
     _write("vllm-sources.yaml", [f"date: {today}", "wheels:", *sources])
     _write("vllm.yaml", _table(_of_knowledge(by_version), VERSIONS), _RANGES)
     _write("series.yaml", _table(_of_series(series_by_version), VERSIONS), _RANGES)
+    _write("series-labels.yaml", _rows(_of_shapes(shapes_by_version), VERSIONS), _RANGES)
     write_sglang()
     print("\n".join(newest.report()))
 
@@ -69,6 +75,18 @@ def _of_series(known: dict[str, Series]) -> dict[str, dict[str, frozenset[str]]]
         "gauges": {version: names.gauges for version, names in known.items()},
         "histograms": {version: names.histograms for version, names in known.items()},
     }
+
+
+def _of_shapes(known: dict[str, Shapes]) -> dict[str, dict[str, frozenset[str]]]:
+    """Return labels, bounds and families of metrics, each as a line `metric: value` of YAML."""
+    rows = {version: series_labels.rows(shapes) for version, shapes in known.items()}
+    return {group: {version: groups[group] for version, groups in rows.items()} for group in series_labels.GROUPS}
+
+
+def _rows(groups: dict[str, dict[str, frozenset[str]]], versions: Iterable[str]) -> list[str]:
+    """Return the lines of a table of rows `name: value`, as `_table` returns those of a table of names."""
+    lines = _table(groups, versions)
+    return [line.replace("    - ", "    ", 1) for line in lines]
 
 
 def _table(groups: dict[str, dict[str, frozenset[str]]], versions: Iterable[str]) -> list[str]:

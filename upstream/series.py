@@ -53,24 +53,55 @@ class Series:
     histograms: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A place in the code of vLLM that registers metrics, or that describes a metric which other code registers."""
+
+    path: str
+    """Path of the module in the wheel."""
+    kind: str
+    """One of `KINDS`."""
+    name: str
+    """Name as the code writes it: that of a counter may lack `_total`."""
+    call: ast.Call
+    """The call with labels and bounds."""
+    scope: ast.AST
+    """The function, class or module of the call."""
+    is_description: bool
+    """Whether the call only describes the metric, and stands in a dictionary."""
+
+    @property
+    def metric(self) -> str:
+        """Return the name of the metric at `/metrics`."""
+        if self.kind == "counter":
+            return f"{self.name.removesuffix(_TOTAL)}{_TOTAL}"
+        return self.name
+
+
 def read(sources: Mapping[str, bytes]) -> Series:
     """Return the metrics of a version of vLLM. `sources` are the contents of its files, by path.
 
     Raises ValueError if gauges of every earlier version are missing, or if a file has a name of a metric that no call
     registers: vLLM has then moved the code.
     """
-    trees = [ast.parse(content) for content in sources.values()]
-    constants = {name: value for tree in trees for name, value in _attributes(tree)}
-    names = dict[str, set[str]]({kind: set() for kind in KINDS})
-    for tree in trees:
-        for kind, name in _registrations(tree, constants):
-            names[kind].add(name)
-    known = frozenset[str]().union(*names.values())
-    unregistered = {text for tree in trees for text in _texts(tree)} - known
+    trees = {path: ast.parse(content) for path, content in sources.items()}
+    rows = list(registrations(trees))
+    known = {row.name for row in rows}
+    unregistered = {text for tree in trees.values() for text in _texts(tree)} - known
+    names = {kind: frozenset(row.metric for row in rows if row.kind == kind) for kind in KINDS}
     if unregistered or not names["gauge"] >= _EVERYWHERE:
         raise ValueError(f"no call registers {', '.join(sorted(unregistered | _EVERYWHERE - known))}")
-    totals = {f"{name.removesuffix(_TOTAL)}{_TOTAL}" for name in names["counter"]}
-    return Series(frozenset(totals), frozenset(names["gauge"]), frozenset(names["histogram"]))
+    return Series(names["counter"], names["gauge"], names["histogram"])
+
+
+def registrations(trees: Mapping[str, ast.Module]) -> Iterator[Registration]:
+    """Yield the places that register metrics. `trees` are the modules of one version of vLLM, by path.
+
+    A call in a function of a class is yielded for the module, the class and the function, in this order.
+    """
+    constants = {name: value for tree in trees.values() for name, value in _attributes(tree)}
+    for path, tree in trees.items():
+        yield from _registrations(path, tree, constants)
 
 
 def _attributes(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -89,27 +120,41 @@ def _constants(statements: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[st
                 yield f"{prefix}{statement.targets[0].id}", name
 
 
-def _registrations(tree: ast.Module, constants: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield kind and name of the metrics that calls and dictionaries register.
+def _registrations(path: str, tree: ast.Module, constants: Mapping[str, str]) -> Iterator[Registration]:
+    """Yield the places of a module that register metrics, or that describe them.
 
     If the name is a variable of a function, the function's texts are the names.
     """
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef | ast.Module | ast.ClassDef):
+    for scope in ast.walk(tree):
+        if not isinstance(scope, ast.FunctionDef | ast.Module | ast.ClassDef):
             continue
         direct = set[str]()
-        kinds = list[str]()
-        for kind, argument in _arguments(function):
-            name = _text(argument) or constants.get(ast.unparse(argument))
+        variables = list[_Argument]()
+        for argument in _arguments(scope):
+            name = _text(argument.name) or constants.get(ast.unparse(argument.name))
             if name is not None:
                 direct.add(name)
-                yield kind, name
-            elif isinstance(argument, ast.JoinedStr):
-                yield from ((kind, name) for name in _names_of_loop(argument, function, tree))
-            elif isinstance(argument, ast.Name) and isinstance(function, ast.FunctionDef):
-                kinds.append(kind)
-        for kind in kinds:
-            yield from ((kind, name) for name in _texts(function) if name not in direct)
+                yield argument.registration(path, name, scope)
+            elif isinstance(argument.name, ast.JoinedStr):
+                names = _names_of_loop(argument.name, scope, tree)
+                yield from (argument.registration(path, name, scope) for name in names)
+            elif isinstance(argument.name, ast.Name) and isinstance(scope, ast.FunctionDef):
+                variables.append(argument)
+        for argument in variables:
+            yield from (argument.registration(path, name, scope) for name in _texts(scope) if name not in direct)
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """A call that registers or describes a metric, and the expression of the metric's name."""
+
+    kind: str
+    name: ast.expr
+    call: ast.Call
+    is_description: bool
+
+    def registration(self, path: str, name: str, scope: ast.AST) -> Registration:
+        return Registration(path, self.kind, name, self.call, scope, self.is_description)
 
 
 def _names_of_loop(text: ast.JoinedStr, function: ast.AST, tree: ast.Module) -> Iterator[str]:
@@ -121,25 +166,25 @@ def _names_of_loop(text: ast.JoinedStr, function: ast.AST, tree: ast.Module) -> 
             yield from (f"{head}{row[0]}" for row in ast.literal_eval(statement.value))
 
 
-def _arguments(function: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Yield kind and expression of the names that calls register, or that are keys of descriptions of metrics."""
-    for node in ast.walk(function):
+def _arguments(scope: ast.AST) -> Iterator[_Argument]:
+    """Yield the names that calls register, or that are keys of descriptions of metrics."""
+    for node in ast.walk(scope):
         if isinstance(node, ast.Call):
             kind = _kind(node)
             name = next((keyword.value for keyword in node.keywords if keyword.arg == "name"), None)
             if kind is not None and (name is not None or node.args):
-                yield kind, name or node.args[0]
+                yield _Argument(kind, name or node.args[0], node, is_description=False)
         elif isinstance(node, ast.Dict):
             yield from _descriptions((key, value) for key, value in zip(node.keys, node.values, strict=True) if key)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             yield from _descriptions([(node.targets[0].slice, node.value)])
 
 
-def _descriptions(items: Iterable[tuple[ast.expr, ast.expr]]) -> Iterator[tuple[str, ast.expr]]:
+def _descriptions(items: Iterable[tuple[ast.expr, ast.expr]]) -> Iterator[_Argument]:
     for key, value in items:
         kind = _kind(value)
-        if kind is not None:
-            yield kind, key
+        if kind is not None and isinstance(value, ast.Call):
+            yield _Argument(kind, key, value, is_description=True)
 
 
 def _kind(call: ast.expr) -> str | None:

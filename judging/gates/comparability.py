@@ -14,7 +14,7 @@ from planning.ground.request_counts import Measurement, VariantMinutes
 _ALL = 100
 _SECONDS = 60
 """Seconds of a minute."""
-_MOST = 2
+MOST_LOAD = 2
 """Largest ratio of the loads of a ready replica with which times are comparable."""
 
 
@@ -71,9 +71,9 @@ def _loads(measurement: Measurement) -> Iterator[Obstacle]:
     if not primary or not canary:
         return
     numbers = f"{canary:.1f} requests a minute and replica, and the primary has {primary:.1f}"
-    if canary > _MOST * primary:
+    if canary > MOST_LOAD * primary:
         yield Obstacle(f"the canary has {numbers}")
-    elif primary > _MOST * canary:
+    elif primary > MOST_LOAD * canary:
         yield Obstacle(f"the canary has only {numbers}", hides_failure=False)
 
 

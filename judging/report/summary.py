@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypedDict
 
-from judging.report import advisory_counts, bill, capacity, drift, edits, growth, memory_rows, paths, running, words
+from judging.report import (
+    advisory_counts,
+    bill,
+    capacity,
+    drift,
+    edits,
+    gates,
+    growth,
+    memory_rows,
+    paths,
+    running,
+    words,
+)
 from judging.report.capacity import Capacity
 from judging.report.drift import Drift
 from judging.report.events import Diagnostic, Events, Step
@@ -90,6 +102,8 @@ class Summary:
     """Selected serving profiles and the reasons for them, by the name of the service."""
     cold_starts: Mapping[str, str]
     """Timelines of the cold starts of all roles, by the name of the service."""
+    gates: Mapping[str, str]
+    """How long the gates of canaries take, by the name of the service."""
     errors: tuple[Diagnostic, ...]
     warnings: tuple[Diagnostic, ...]
     unchecked: tuple[str, ...]
@@ -132,6 +146,7 @@ def of_events(events: Events) -> Summary:
         usages=(),
         profiles={},
         cold_starts={},
+        gates={},
         **_diagnostics(events, frozenset(), ()),
     )
 
@@ -163,6 +178,7 @@ def summarize(events: Events, composed: ComposedStack) -> Summary:
         usages=tuple(bill.usages(composed.stack, composed.plan)),
         profiles=_profiles(composed.plan),
         cold_starts=_cold_starts(composed.plan),
+        gates=gates.lines(composed.stack, composed.plan),
         **_diagnostics(events, _public_texts(composed.plan), devices.unchecked),
     )
 

@@ -50,5 +50,9 @@ class _Table(Spec):
 @cache
 def by_id() -> Mapping[str, State]:
     """Return the states of all links by id."""
-    read = (tables.read(_Table, f"status/tables/{name}.yaml", "judging") for name in LINKS)
-    return {state.id: state for table in read for state in table.states}
+    return {state.id: state for name in LINKS for state in of_link(name)}
+
+
+def of_link(name: str) -> list[State]:
+    """Return the states of a link. `name` is one of `LINKS`."""
+    return tables.read(_Table, f"status/tables/{name}.yaml", "judging").states

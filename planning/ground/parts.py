@@ -149,6 +149,8 @@ ROUTE = Part(
 )
 # Clients within the cluster reach a new generation, like a gateway, only after its pods and its picker can serve.
 PROXY_SERVICE = Part("proxy-service", (OBJECTIVE, MODEL_REWRITE, POOL, PICKER, *WORKLOADS), "proxy-service")
+DASHBOARD = Part("dashboard", (NAMESPACE,), "dashboard")
+OVERVIEW = Part("overview", (NAMESPACE,), "overview")
 INTERCEPTOR_ROLE = Part("interceptor-role", (NAMESPACE,), "interceptor-role")
 INTERCEPTOR_ROLE_BINDING = Part("interceptor-role-binding", (INTERCEPTOR_ROLE,), "interceptor-binding")
 

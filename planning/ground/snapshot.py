@@ -50,6 +50,8 @@ All kinds are read for every stack: the cluster may have objects of kinds that a
 Of Gateways only the parents of routes are read. Of Services only those are read among which an interceptor finds the
 address of a request, and those of the proxies beside pickers.
 """
+KINDS_OF_VARIANTS = (DEPLOYMENT, POD, POOL, ROUTE, LEADER_WORKER_SET)
+"""Kinds from which the variants of a service, their pods and their shares of the requests are made."""
 CLUSTER_SCOPED = frozenset({NODE})
 """Kinds whose objects have no namespace."""
 

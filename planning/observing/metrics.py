@@ -14,7 +14,7 @@ from typing import cast, get_args
 from models.base import Spec
 from planning.ground import tables
 from planning.ground.metric_facts import ENDINGS, MetricFacts
-from planning.network.monitoring import SERVICE_LABEL, VARIANT_LABEL
+from planning.network.monitoring import ROLE_LABEL, SERVICE_LABEL, VARIANT_LABEL
 from planning.releases import engine_series
 from planning.releases.picker_facts import PickerMetricFacts, PickerMetricName
 
@@ -66,6 +66,8 @@ class SeriesScope:
     """Version of vLLM whose metrics count; None if the engines' metrics are unknown or not scraped."""
     picker: Mapping[PickerMetricName, PickerMetricFacts] = field(default_factory=lambda: _NO_PICKER)
     """Metrics that the picker reports, by the names of this program. Empty if it is not scraped."""
+    roles: tuple[str, ...] = ()
+    """Roles whose engines count; empty for all roles."""
 
     @property
     def matchers(self) -> dict[str, str]:
@@ -107,7 +109,7 @@ def bounds(kind: str, name: str, scope: SeriesScope) -> tuple[float, ...]:
     `kind` is `engine` or `picker`.
     """
     if kind == "picker":
-        metric = _of_picker(name, scope)
+        metric = of_picker(name, scope)
         return () if metric is None else tuple(metric.bounds)
     engine_name = _engine(name, scope.engine)
     if scope.engine is None or engine_name is None:
@@ -118,6 +120,13 @@ def bounds(kind: str, name: str, scope: SeriesScope) -> tuple[float, ...]:
 def reports(kind: str, name: str, scope: SeriesScope) -> bool:
     """Tell whether a metric of an engine or a picker is reported in a scope. `kind` is `engine` or `picker`."""
     return _series(kind, name, scope) is not None
+
+
+def of_picker(name: str, scope: SeriesScope) -> PickerMetricFacts | None:
+    """Return a metric of the picker; None if the picker does not report it. Raises `KeyError` for an unknown name."""
+    if name not in _OF_PICKERS:
+        raise KeyError(name)
+    return scope.picker.get(cast("PickerMetricName", name))
 
 
 @cache
@@ -136,7 +145,7 @@ def _series(kind: str, name: str, scope: SeriesScope) -> str | None:
         return None if known is None else f"{known}{ending}"
     if kind == "picker":
         metric_name, ending = _split(name, _OF_PICKERS)
-        metric = _of_picker(metric_name, scope)
+        metric = of_picker(metric_name, scope)
         return None if metric is None else f"{metric.name}{ending}"
     listed: Mapping[str, ListedMetric] = getattr(table(), kind)
     return listed[name].name
@@ -150,13 +159,6 @@ def _split(name: str, names: Container[str]) -> tuple[str, str]:
     return name, ""
 
 
-def _of_picker(name: str, scope: SeriesScope) -> PickerMetricFacts | None:
-    """Return a metric of the picker; None if the picker does not report it. Raises `KeyError` for an unknown name."""
-    if name not in _OF_PICKERS:
-        raise KeyError(name)
-    return scope.picker.get(cast("PickerMetricName", name))
-
-
 def _engine(name: str, version: str | None) -> str | None:
     """Return the newest name of a metric that a version of vLLM reports; None if it reports none."""
     names = table().engine[name]
@@ -168,21 +170,27 @@ def _engine(name: str, version: str | None) -> str | None:
 
 def _matchers(match: re.Match[str], scope: SeriesScope) -> str:
     """Return the matchers of a series, up to where those of the template continue or end."""
-    pairs = ",".join(f'{label}="{value}"' for label, value in _labels(match["kind"], match["name"], scope))
+    pairs = ",".join(_of_scope(match["kind"], match["name"], scope))
     if match["open"] is None or match["last"] is not None:
         return f"{pairs}}}"
     return f"{pairs},"
 
 
-def _labels(kind: str, name: str, scope: SeriesScope) -> Iterator[tuple[str, str]]:
-    """Yield the labels that the scope adds to a series, with their values."""
+def _of_scope(kind: str, name: str, scope: SeriesScope) -> Iterator[str]:
+    """Yield the matchers that the scope adds to a series."""
     if kind == "cluster":
-        yield NAMESPACE_LABEL, scope.namespace
+        yield _equals(NAMESPACE_LABEL, scope.namespace)
         return
-    yield from scope.matchers.items()
+    yield from (_equals(label, value) for label, value in scope.matchers.items())
+    if kind == "engine" and scope.roles:
+        yield f'{ROLE_LABEL}=~"{"|".join(scope.roles)}"'
     if kind == "picker":
         metric_name, _ = _split(name, _OF_PICKERS)
-        metric = _of_picker(metric_name, scope)
+        metric = of_picker(metric_name, scope)
         for label, value in table().picker_matchers.get(metric_name, {}).items():
             if metric is not None and label in metric.labels:
-                yield label, value
+                yield _equals(label, value)
+
+
+def _equals(label: str, value: str) -> str:
+    return f'{label}="{value}"'

@@ -175,7 +175,7 @@ def _of_role(workload: Workload) -> dict[str, str]:
     cold = workload.cold_start
     values = {
         "role": workload.role,
-        "pods": _pods(workload),
+        "pods": pod_names(workload),
         "container": workload.engine.name,
         "start": duration(cold.start + cold.grace),
         "restarts": duration(max(_LEAST_RESTARTS, _RESTARTS * cold.load.seconds)),
@@ -183,7 +183,7 @@ def _of_role(workload: Workload) -> dict[str, str]:
     if workload.autoscaler is None:
         values["fixed"] = FACT
     else:
-        values["maximum_pods"] = str(workload.max_replicas * _scraped_pods(workload))
+        values["maximum_pods"] = str(workload.max_replicas * scraped_pods(workload))
     arguments = {flag.switch: flag.value for flag in flags.parse(workload.engine.arguments)}
     sequences = arguments.get(_MOST_SEQUENCES)
     if sequences is not None and sequences.isdecimal():
@@ -191,12 +191,12 @@ def _of_role(workload: Workload) -> dict[str, str]:
     return values
 
 
-def _scraped_pods(workload: Workload) -> int:
+def scraped_pods(workload: Workload) -> int:
     """Return the number of pods of a replica that are scraped: those that get requests."""
     return workload.layout.pods_per_replica if workload.layout.every_pod_serves else 1
 
 
-def _pods(workload: Workload) -> str:
+def pod_names(workload: Workload) -> str:
     """Return a regular expression for the names of a workload's pods.
 
     Kubernetes cuts the names of ReplicaSets before it adds five characters to them (kubernetes v1.34,

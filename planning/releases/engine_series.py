@@ -24,6 +24,12 @@ A name with a further colon is that of a recorded series. A regular expression s
 """
 Row = TypeVar("Row")
 Kind = Literal["counter", "gauge", "histogram"]
+BUCKETS_FLAG = "--custom-histogram-buckets"
+"""Flag whose value is JSON: an object with the bounds of families of histograms, each list ascending and above zero.
+
+A list replaces the bounds of all histograms of the family. Families that are left out keep their bounds. An unknown
+family ends the engine (vllm 0.32.0, vllm/config/observability.py and vllm/v1/metrics/buckets.py).
+"""
 _SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
     "counter": ("", "_created"),
     "gauge": ("",),
@@ -49,13 +55,18 @@ class SeriesTable(Spec):
 class SeriesLabels(Spec):
     """Labels and bounds of the metrics in `SeriesTable`, by the same ranges of versions."""
 
+    versions: list[str]
+    """The versions whose wheels were read, in ascending order."""
     labels: dict[str, dict[str, list[str]]]
-    """Names of labels, by metric. A metric without an entry has labels that no table can name."""
+    """Names of labels by metric. A metric is absent whose labels depend on other settings."""
     bounds: dict[str, dict[str, list[float] | Literal["contextLength"]]]
-    """Upper bounds of a histogram's buckets in ascending order, without the infinite one, by metric.
+    """Upper bounds of a histogram's buckets by metric, in ascending order and without the infinite one.
 
-    `contextLength`: the bounds are 1, 2, 5, 10, 20, 50, … up to the context length of the engine.
+    `contextLength`: the bounds are 1, 2, 5, 10, 20, 50, … up to the context length of the engine (vllm 0.32.0,
+    v1/metrics/buckets.py, `build_1_2_5_buckets`).
     """
+    families: dict[str, dict[str, str]]
+    """Keys of the value of `--custom-histogram-buckets` by metric."""
 
 
 class EngineSetting(Spec):
@@ -107,11 +118,11 @@ def metrics(version: str) -> Mapping[str, Kind]:
 
 @cache
 def labels(version: str, metric: str) -> frozenset[str]:
-    """Return the names of the labels that a metric has in a version, without `le`; empty if they are unknown.
+    """Return the names of the labels that a metric has in a version, without `le`.
 
-    `metric` is a name as in `metrics`.
+    `metric` is a name as in `metrics`. Empty if the metric has no labels, or if they depend on other settings.
     """
-    return frozenset(_of_version(_shapes().labels, version).get(metric, ()))
+    return frozenset(_of_version(_labels_table().labels, version).get(metric, ()))
 
 
 @cache
@@ -120,10 +131,22 @@ def bounds(version: str, metric: str) -> tuple[float, ...]:
 
     The infinite bound is left out. Empty if the bounds are unknown, or if they depend on the context length.
     """
-    row = _of_version(_shapes().bounds, version).get(metric, ())
+    row = _of_version(_labels_table().bounds, version).get(metric, ())
     if isinstance(row, str):
         return ()
     return tuple(row)
+
+
+@cache
+def depends_on_context_length(version: str, metric: str) -> bool:
+    """Tell whether the bounds of a histogram are 1, 2, 5, 10, 20, 50, … up to the context length of the engine."""
+    return isinstance(_of_version(_labels_table().bounds, version).get(metric), str)
+
+
+@cache
+def bucket_family(version: str, metric: str) -> str | None:
+    """Return the key in the value of `BUCKETS_FLAG` that replaces the bounds of a histogram; None if no key does."""
+    return _of_version(_labels_table().families, version).get(metric)
 
 
 @cache
@@ -168,7 +191,7 @@ def _table() -> SeriesTable:
 
 
 @cache
-def _shapes() -> SeriesLabels:
+def _labels_table() -> SeriesLabels:
     return tables.read(SeriesLabels, "releases/engines/series-labels.yaml")
 
 

@@ -61,7 +61,7 @@ def _without_setting(engine: EngineContext, at: Path, series: str) -> Iterator[P
         return
     for name in engine_series.conditions_of(engine_series.names(version.number)[series]):
         settings = engine_series.conditions()[name].settings
-        if settings and not any(_has(engine, setting) for setting in settings):
+        if settings and not any(has_setting(engine, setting) for setting in settings):
             needs = ", or with ".join(_words(setting) for setting in settings)
             yield warning(at, f"asks for a series that vLLM reports only with {needs} ({series})")
 
@@ -75,7 +75,7 @@ def _words(setting: EngineSetting) -> str:
     return " and ".join(parts)
 
 
-def _has(engine: EngineContext, setting: EngineSetting) -> bool:
+def has_setting(engine: EngineContext, setting: EngineSetting) -> bool:
     """Tell whether the engine gets the flag with the text in its value, and the variable, as far as these decide."""
     role = engine.role.role.engine
     if setting.variable is not None and setting.variable not in role.env:

@@ -14,14 +14,15 @@ from tests.support.stacks import SHIPPED, as_rendered, is_of_others, rendered, s
 from tests.support.stacks.varied import VARIED
 from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_existing import OF_OTHERS
+from tests.support.stacks.varied_observed import OBSERVED
 from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_speculation import SPECULATION
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
-UNKNOWN = {**CACHES, **OF_OTHERS, **PODS, **SPECULATION}
+UNKNOWN = {**CACHES, **OBSERVED, **OF_OTHERS, **PODS, **SPECULATION}
 """Stacks with tiers of the cache, with drafts, with pods or pools of others, or with more in their pods than an engine,
-its sidecar and weights."""
+its sidecar and weights; and with rules and boards, which other tests give to promtool and to Grafana's types."""
 WITH_INVARIANTS = {name: stack for name, stack in VARIED.items() if name not in UNKNOWN}
 """Stacks whose every object the invariants derive again."""
 STACKS = {path.stem: shipped(path) for path in SHIPPED if not is_of_others(path)} | WITH_INVARIANTS

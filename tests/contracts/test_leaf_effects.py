@@ -74,7 +74,7 @@ CONSTANTS = {
 """Fields of which every other value is refused, by the end of their path, each with the reason why that is right."""
 
 TEXTS = [
-    "edited", "7s", "7m", "9h", "1Gi", "1m", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--enforce-eager",
+    "edited", "7s", "80s", "7m", "9h", "1Gi", "1m", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--enforce-eager",
     "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3",
     "tests/contracts/facts/complete.json", "tests/contracts/facts/base.yaml", "tests/contracts/facts/profiles.yaml",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7", "oci://example.com/edited:v7",

@@ -134,7 +134,7 @@ def test_values_that_are_no_counts_are_unknown():
     assert blocks_of_values([], UNREAD, SPAN, 1) == UNREAD
 
 
-class Engine:
+class CountingEngine:
     """An engine that counts, is scraped, and starts again."""
 
     def __init__(self, seed):
@@ -161,7 +161,7 @@ def test_counts_are_those_of_the_engine_up_to_one_scrape_for_each_restart(seed):
 
     An engine that had answered less before it started again than since would not be noticed, so it answers some.
     """
-    engine = Engine(seed)
+    engine = CountingEngine(seed)
     unseen = 0
     since_scrape = 0
     engine.scrape(0)

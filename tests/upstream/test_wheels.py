@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from upstream import history, series, vllm, wheels
+from upstream import history, series_labels, vllm, wheels
 from upstream.wheels import Wheel
 
 TABLES = Path("planning/releases/engines")
@@ -73,5 +73,5 @@ def test_every_version_of_the_table_has_its_wheel_and_digests():
     assert len(table["versions"]) >= 4
     for version, wheel in origin["wheels"].items():
         assert wheel["wheel"].startswith(f"vllm-{version}-")
-        assert {vllm.ARGUMENTS, vllm.VARIABLES} <= wheel["files"].keys() <= {*vllm.FILES, *series.FILES}
+        assert {vllm.ARGUMENTS, vllm.VARIABLES} <= wheel["files"].keys() <= {*vllm.FILES, *series_labels.FILES}
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in [wheel["sha256"], *wheel["files"].values()])

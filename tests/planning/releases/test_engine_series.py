@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from planning.releases import channel, channels, engine_series, engine_versions
+from planning.releases.engine_versions import EngineVersion
 from tests.support.stacks import rendered, tree
 from upstream.series import FILES
 
@@ -131,7 +132,44 @@ def test_the_versions_that_report_a_series_are_named(series, versions):
 
 def test_the_table_has_the_versions_of_the_table_of_flags():
     table = yaml.safe_load(Path("planning/releases/engines/series.yaml").read_text(encoding="utf-8"))
-    assert table["versions"] == engine_versions.table().versions
+    labels = yaml.safe_load(Path("planning/releases/engines/series-labels.yaml").read_text(encoding="utf-8"))
+    assert table["versions"] == labels["versions"] == engine_versions.table().versions
+
+
+UNTOLD = {"vllm:cache_config_info", "vllm:kv_offload_config_info"}
+"""Metrics whose labels are the names of settings."""
+UNBOUND = {"vllm:model_forward_time_milliseconds", "vllm:model_execute_time_milliseconds"}
+"""Histograms of the engine V0 whose bounds a function of that engine makes."""
+
+
+@pytest.mark.parametrize("version", engine_versions.table().versions)
+def test_labels_and_bounds_are_those_of_metrics_of_the_version(version):
+    """Only metrics with labels that a table cannot tell have none, and only histograms have bounds."""
+    server = {"vllm:websocket_connections_active", "vllm:websocket_connections_total"}
+    server |= {"vllm:websocket_connection_duration_seconds"}
+    for metric, kind in engine_series.metrics(version).items():
+        bounds = engine_series.bounds(version, metric)
+        is_known = bool(bounds) or engine_series.depends_on_context_length(version, metric)
+        assert is_known == (kind == "histogram" and metric not in UNBOUND), metric
+        assert list(bounds) == sorted(set(bounds)), metric
+        assert bool(engine_series.labels(version, metric)) == (metric not in UNTOLD | server), metric
+
+
+def test_a_metric_that_a_version_lacks_has_neither_labels_nor_bounds():
+    former = "vllm:time_per_output_token_seconds"
+    assert engine_series.bounds("0.14.1", former)
+    assert not engine_series.bounds("0.15.0", former)
+    assert not engine_series.labels("0.15.0", former)
+
+
+def test_a_flag_replaces_bounds_from_the_version_that_has_it():
+    metric = "vllm:time_to_first_token_seconds"
+    assert engine_series.bucket_family("0.31.0", metric) is None
+    assert engine_series.bucket_family("0.32.0", metric) == "time_to_first_token"
+    flag = engine_series.BUCKETS_FLAG
+    for version in ("0.31.0", "0.32.0"):
+        has_flag = EngineVersion(version, is_known=True).knows_flag(flag)
+        assert has_flag == (engine_series.bucket_family(version, metric) is not None)
 
 
 def test_each_condition_is_that_of_a_metric_and_says_what_decides():

@@ -48,12 +48,6 @@ def test_a_picker_with_two_names_for_a_value_has_the_newer_one_in_the_catalogue(
         assert not [name for name in names if name.startswith(former)], release
 
 
-def test_only_a_histogram_has_series_with_endings():
-    metrics = picker_series.metrics("llm-d-0.10")
-    assert metrics["requests"].series == {"llm_d_epp_request_total"}
-    assert metrics["ttft"].series == {f"llm_d_epp_request_ttft_seconds_{end}" for end in ("bucket", "count", "sum")}
-
-
 def test_latencies_of_the_older_pickers_need_the_latency_predictor():
     assert picker_series.metrics("gie-1.5")["ttft"].gate == "latencyPredictor"
     assert picker_series.metrics("llm-d-0.8")["ttft"].gate is None

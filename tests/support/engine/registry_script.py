@@ -7,7 +7,7 @@ The command line is `registry_script.py MODEL SETTINGS`. SETTINGS is JSON: by na
 - `transfer`: fields of `KVTransferConfig` with a connector that engines of this machine refuse
 - `later`: values of attributes of the engine's configuration, by dotted path, that engines of this machine refuse
 
-The output is JSON: by name, the kinds of the metrics that `/metrics` shows, by their names.
+The output is JSON: by name, the metrics that `/metrics` shows by their names, each as kind, labels and finite bounds.
 """
 
 # The packages are those of the engine's environment, not of the project's.
@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import math
 import os
 import sys
 from typing import Any
@@ -28,6 +29,8 @@ from vllm.engine.arg_utils import EngineArgs
 from vllm.v1.metrics.loggers import PrometheusStatLogger
 from vllm.v1.metrics.prometheus import unregister_vllm_metrics
 
+Metric = tuple[str, list[str], list[float]]
+"""Kind, labels and finite bounds."""
 SERVER = {
     "vllm.entrypoints.speech_to_text.realtime.metrics": None,
     "vllm.parser.metrics": ("init_parser_metrics", {"model_name": "model"}),
@@ -50,7 +53,7 @@ def _of_engine(
     variables: dict[str, str] | None = None,
     transfer: dict[str, Any] | None = None,
     later: dict[str, Any] | None = None,
-) -> dict[str, str]:
+) -> dict[str, Metric]:
     os.environ.update(variables or {})
     config = EngineArgs(model=model, enforce_eager=True, **arguments or {}).create_engine_config()
     if transfer is not None:
@@ -65,7 +68,7 @@ def _of_engine(
     return _shown()
 
 
-def _of_server() -> dict[str, str]:
+def _of_server() -> dict[str, Metric]:
     unregister_vllm_metrics()
     for name, call in SERVER.items():
         try:
@@ -78,10 +81,17 @@ def _of_server() -> dict[str, str]:
     return _shown()
 
 
-def _shown() -> dict[str, str]:
+def _shown() -> dict[str, Metric]:
     lines = generate_latest(REGISTRY).decode().splitlines()
     types = [line.split()[2:] for line in lines if line.startswith("# TYPE vllm:")]
-    return dict(types)
+    shapes = {name: _shape(collector) for collector, names in REGISTRY._collector_to_names.items() for name in names}
+    return {name: (kind, *shapes[name]) for name, kind in types}
+
+
+def _shape(collector: Any) -> tuple[list[str], list[float]]:
+    """Return labels and finite bounds of a metric; the exposition has none of a metric without samples."""
+    bounds = getattr(collector, "_upper_bounds", ())
+    return [*getattr(collector, "_labelnames", ())], [bound for bound in bounds if math.isfinite(bound)]
 
 
 if __name__ == "__main__":

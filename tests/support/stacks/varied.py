@@ -9,6 +9,7 @@ from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_existing import OF_OTHERS
 from tests.support.stacks.varied_metering import METERED
+from tests.support.stacks.varied_observed import OBSERVED
 from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_proxies import PROXIES
 from tests.support.stacks.varied_releases import RELEASES
@@ -531,6 +532,7 @@ VARIED = {
     "configured": _configured(),
     **CACHES,
     **CANARIES,
+    **OBSERVED,
     "routed": _routed(),
     "routed-apart": _routed_apart(),
     "routed-by-body": _routed_by_body(),

@@ -16,7 +16,9 @@ KINDS = ("PrometheusRule", "Rules")
 def watched(scraper: str = "prometheus-operator", **services: Mapping[str, Any]) -> dict[str, Any]:
     """Return a stack with rules. Its services have `SLO`, their own objectives, or none if theirs are None."""
     given = {key: {"slo": SLO, **service} for key, service in (services or {"qwen": {}}).items()}
-    stack = tree(**{key: {name: value for name, value in service.items() if value} for key, service in given.items()})
+    stack = tree(
+        **{key: {name: value for name, value in service.items() if value is not None} for key, service in given.items()}
+    )
     return stack | {"observability": {"metrics": {"type": scraper}, "rules": {}}}
 
 

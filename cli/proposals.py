@@ -1,0 +1,135 @@
+"""Next weights of canaries, written into the file that has the present ones."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cli import stackfile
+from composition.gates import ALL, GateReport
+from facts import base_files
+from judging.gates.records import GateOutcome
+from models import yaml_edits
+from models.config_keys import ROOT
+from models.paths import Path as ConfigPath
+from models.problems import ConfigError, Problem
+from models.trees import at, mapping
+from models.yaml_edits import UneditableError
+
+_TREE = ConfigPath("config", ROOT)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The next step of a canary."""
+
+    weight: int | None
+    """Weight that was written; None if no weight is proposed."""
+    file: str | None
+    """File in which it was written."""
+    lines: Sequence[str]
+    """The proposal in words."""
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """Return the proposal as a plain tree."""
+        return {"weight": self.weight, "file": self.file, "words": list(self.lines)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """A file with keys of the stack."""
+
+    path: Path
+    top: ConfigPath
+    """Path of the keys of the stack in the file."""
+    tree: object
+    """Values of the keys of the stack."""
+
+
+def check_file(option: str | None, stack: str) -> None:
+    """Raise `ConfigError` unless `option`, the file of `--propose`, is the file of the stack or absent."""
+    if option is None or not option:
+        return
+    path = stackfile.locate(stack)
+    if Path(option).resolve() != path.resolve():
+        what = f"is not the file of the stack ({option})"
+        raise ConfigError([Problem(ConfigPath("--propose"), what, f"name {path}")])
+
+
+def propose(stack: str, report: GateReport) -> Proposal | None:
+    """Write the next weight of a canary into the file that has its present weight, and return it.
+
+    After a pass, it is the next one of `gates.steps`, and after a failure 0. None without either. Raises `ConfigError`
+    if the weight cannot be edited in its place; all files are then as they were.
+    """
+    key = report.service.key
+    terms = report.service.terms
+    if report.outcome is GateOutcome.FAILS and terms.weight:
+        return _write(stack, key, terms.weight, 0)
+    if report.outcome is not GateOutcome.PASSES:
+        return None
+    if terms.weight == ALL:
+        return Proposal(None, None, tuple(_folding(key)))
+    following = next((step for step in terms.steps if step > terms.weight), None)
+    if following is None:
+        words = f"services.{key}.canary.gates.steps has no weight above {terms.weight}; add {ALL}"
+        return Proposal(None, None, (words,))
+    return _write(stack, key, terms.weight, following)
+
+
+def _folding(key: str) -> Iterator[str]:
+    """Yield how a canary that gets every request is folded in."""
+    service = f"services.{key}"
+    yield f"fold the canary in: move the keys of {service}.canary to {service}, but for weight, headers and gates"
+    yield f"replicas and autoscaling of {service} stay as they are; then remove {service}.canary"
+
+
+def _write(stack: str, key: str, former: int, weight: int) -> Proposal:
+    """Write a weight into the highest layer that has one."""
+    place = ConfigPath("services", key, "canary", "weight")
+    layer = next((layer for layer in _layers(stack) if at(layer.tree, *map(str, place)) is not None), None)
+    path = str(place)
+    if layer is None:
+        raise ConfigError([_refusal(path, layer, "is written in no file", weight)])
+    try:
+        _edit(layer.path, ConfigPath(*layer.top, *place), weight)
+    except UneditableError as error:
+        raise ConfigError([_refusal(path, layer, f"{error}", weight)]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([_refusal(path, layer, f"cannot be written ({type(error).__name__})", weight)]) from None
+    return Proposal(weight, str(layer.path), (f"{path}: {former} → {weight} in {layer.path}",))
+
+
+def _refusal(path: str, layer: _Layer | None, what: str, weight: int) -> Problem:
+    where = "" if layer is None else f" in {layer.path}"
+    return Problem(ConfigPath(path), f"{what}{where}, so nothing was changed", f"write {weight} by hand")
+
+
+def _layers(stack: str) -> Iterator[_Layer]:
+    """Yield the stack file and the files that it extends, the highest layer first."""
+    path = stackfile.locate(stack)
+    tree = stackfile.read(path)
+    yield _Layer(path, _TREE, tree)
+    for document in reversed(base_files.read(mapping(tree), Path())):
+        yield _Layer(Path(document.file), ConfigPath(), base_files.tree(document))
+
+
+def _edit(path: Path, place: ConfigPath, number: int) -> None:
+    """Write a number into a file, of which every other byte stays. A file that was read is never half written."""
+    target = path.resolve()
+    if not target.is_file():
+        raise UneditableError("is in no regular file")
+    text = target.read_bytes().decode("utf-8")
+    edited = yaml_edits.with_number(text, place, number)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(edited.encode())
+        Path(name).chmod(target.stat().st_mode)
+        Path(name).replace(target)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise

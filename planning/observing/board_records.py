@@ -1,0 +1,80 @@
+"""Records of dashboards: what they show, without the format of a program that draws them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Style = Literal["timeseries", "stat", "state-timeline"]
+COLUMNS = 24
+"""Number of columns of a dashboard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query of PromQL. `$__rate_interval` in it is the window over which the drawing program wants rates."""
+
+    expression: str
+    legend: str
+    """Name of a series of the result, in which `{{label}}` stands for the value of a label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A drawing of the results of some queries."""
+
+    title: str
+    description: str
+    """Meaning of the values, and when there are none."""
+    style: Style
+    unit: str
+    """Unit of the values, as Grafana names it."""
+    width: int
+    """Number of columns."""
+    queries: tuple[Query, ...]
+    limit: float | None = None
+    """Value above which something is wrong; None if no such value is known."""
+    may_lack: str = ""
+    """Condition under which the queries return nothing, although the service runs; empty if they always return data."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRow:
+    """Panels below one title."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A dashboard, and the ConfigMap that holds it."""
+
+    uid: str
+    """Identity of the dashboard: at most 40 characters, equal for every run of one stack."""
+    name: str
+    """Name of the ConfigMap, and beginning of the name of the file in it."""
+    namespace: str
+    labels: Mapping[str, str]
+    """Labels by which a sidecar of Grafana finds the ConfigMap."""
+    annotations: Mapping[str, str]
+    title: str
+    tags: tuple[str, ...]
+    rows: tuple[PanelRow, ...]
+
+    @property
+    def panels(self) -> Iterator[Panel]:
+        """Yield the panels of all rows."""
+        for row in self.rows:
+            yield from row.panels
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """The dashboards of a stack."""
+
+    services: Mapping[str, Board]
+    """Dashboards of services, by key. Services of which nothing is scraped have none."""
+    overview: Board
+    """The dashboard of all services."""
+    in_existing_namespace: bool
+    """Whether all ConfigMaps are in a namespace that the configuration names for them, and that must exist."""

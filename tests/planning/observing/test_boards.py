@@ -1,0 +1,187 @@
+"""Dashboards: which panels a service has, and that every query asks for series that exist."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from planning.ground.metric_facts import ENDINGS, MetricFacts
+from planning.observing import burn_rates, metrics
+from planning.observing.board_records import Board, Panel
+from planning.releases import engine_series, offered_channels, picker_series
+from tests.support.prometheus import selectors
+from tests.support.stacks import plan
+from tests.support.stacks.dashboards import board, drawn, image
+from tests.support.stacks.watched import SLO, watched
+
+VERSIONS = ("0.11.2", "0.19.1", "0.33.0")
+MONITORS = {"namespace", "inference_service", "variant", "role", "pod", "model_service", "job", "instance"}
+"""Labels of every series that monitors scrape."""
+FULL = {
+    "prefill": {"replicas": 2},
+    "canary": {"weight": 10, "replicas": 1},
+    "endpointPicker": {"flowControl": {}, "replicas": 2},
+}
+ADAPTED = {"name": "org/m", "source": "hf://org/m", "lora": {"adapters": {"sql": {"source": "hf://org/sql"}}}}
+
+
+def panels(of: Board) -> dict[str, Panel]:
+    """Return the panels of a dashboard by title."""
+    return {panel.title: panel for panel in of.panels}
+
+
+def listed(of: MetricFacts) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the series of a metric with their labels."""
+    for ending in ENDINGS[of.kind]:
+        yield f"{of.name}{ending}", frozenset({*of.labels, "le"} if ending == "_bucket" else of.labels)
+
+
+def known(version: str, channel: str) -> dict[str, frozenset[str]]:
+    """Return the labels of all series that a version of vLLM, a picker, a Prometheus and a cluster have."""
+    series = dict[str, frozenset[str]]()
+    for name, metric in engine_series.names(version).items():
+        series[name] = engine_series.labels(version, metric) | MONITORS | {"le", "finished_reason"}
+    for metric in picker_series.metrics(channel).values():
+        series |= {name: labels | MONITORS for name, labels in listed(metric)}
+    table = metrics.table()
+    for metric in (*table.server.values(), *table.target.values(), *table.cluster.values()):
+        series |= {name: labels | MONITORS for name, labels in listed(metric)}
+    for row in burn_rates.table().records:
+        for window in burn_rates.table().windows:
+            series[f"{metrics.RECORDED}:{row.name}:rate{window}"] = frozenset(MONITORS)
+    return series
+
+
+def unknown(of: Board, series: dict[str, frozenset[str]]) -> Iterator[str]:
+    """Yield the series and labels of a dashboard that are not among known ones."""
+    for panel in of.panels:
+        for query in panel.queries:
+            selected = selectors.of(query.expression.replace("$__rate_interval", "5m"))
+            yield from (name for name in selected.series if name not in series)
+            yield from (f"{name}{{{label}}}" for name, label in selected.matched if label not in series.get(name, ()))
+            labels = frozenset[str]().union(*(series.get(name, frozenset()) for name in selected.series))
+            legend = set(re.findall(r"\{\{(\w+)\}\}", query.legend))
+            yield from ((selected.grouped | legend) - labels)
+
+
+@pytest.mark.parametrize("channel", offered_channels())
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_series_and_label_of_every_query_exists_for_version_and_channel(version: str, channel: str):
+    fields = {key: value for key, value in FULL.items() if key != "prefill" or channel.startswith("llm-d")}
+    slo = {"availability": 99.9}
+    stack = drawn(qwen={**fields, "engine": image(version), "release": channel, "slo": slo})
+    boards = plan(stack).boards
+    assert boards is not None
+    series = known(version, channel)
+    for whole in (boards.services["qwen"], boards.overview):
+        assert list(unknown(whole, series)) == []
+
+
+def test_the_check_of_series_notices_what_does_not_exist():
+    stack = drawn(qwen={"engine": image("0.33.0")})
+    series = known("0.33.0", "llm-d-0.10")
+    for name in ("vllm:num_requests_running", "llm_d_epp_request_total", "http_requests_total"):
+        assert name in set(unknown(board(stack), {key: labels for key, labels in series.items() if key != name}))
+
+
+def test_each_service_and_each_variant_asks_for_the_names_of_its_version():
+    canary = {"weight": 10, "replicas": 1, "engine": image("0.11.2")}
+    old = {"engine": image("0.9.1"), "slo": {"availability": 99.9}}
+    stack = drawn(old=old, new={"engine": image("0.33.0"), "canary": canary})
+    boards = plan(stack).boards
+    assert boards is not None
+    use = "Use of the KV cache"
+    (old, _), (new, *_) = (panels(boards.services[key])[use].queries for key in ("old", "new"))
+    assert "vllm:gpu_cache_usage_perc" in old.expression
+    assert "vllm:kv_cache_usage_perc" in new.expression
+    whole = [query.expression for query in panels(boards.overview)[use].queries]
+    assert [expression.split("{")[0] for expression in whole] == [
+        "max(vllm:kv_cache_usage_perc",
+        "max(vllm:kv_cache_usage_perc",
+        "max(vllm:gpu_cache_usage_perc",
+    ]
+    assert "Time between tokens" in panels(boards.services["new"])
+    tpot = panels(boards.services["old"]).get("Time per output token, as engines see it")
+    assert tpot is None, "0.9.1 has no such histogram"
+
+
+def test_roles_with_several_versions_have_queries_of_their_own():
+    stack = drawn(qwen={"engine": image("0.33.0"), "prefill": {"engine": image("0.19.1")}})
+    running = panels(board(stack))["Running requests"].queries
+    assert [re.findall(r'role=~"(\w+)"', query.expression) for query in running] == [["decode"], ["prefill"]]
+    same = panels(board(drawn(qwen={"prefill": {"replicas": 2}})))["Running requests"].queries
+    assert [re.findall("role=~", query.expression) for query in same] == [[]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "title"),
+    [
+        (FULL, "Failed transfers of KV caches"),
+        (FULL, "Queue of the picker"),
+        (FULL, "Leader"),
+        (FULL, "Share of the canary"),
+        ({"kvCache": {"cpuOffload": "8Gi"}}, "Bytes between devices and hosts"),
+        ({"model": ADAPTED}, "Requests for LoRA adapters"),
+    ],
+)
+def test_a_panel_is_there_only_with_the_feature_that_it_shows(fields: dict[str, Any], title: str):
+    assert title in panels(board(drawn(qwen=fields)))
+    assert title not in panels(board(drawn(qwen={})))
+
+
+def test_objectives_are_drawn_where_they_are_counted():
+    whole = panels(board(drawn(qwen={})))
+    assert whole["Time to first token, as engines see it"].limit == 2.5
+    assert whole["Time per output token, as engines see it"].limit == 0.1
+    assert whole["Time to first token, as the picker sees it"].limit is None
+    of_picker = {"source": "picker", "ttft": {"within": "2s", "percent": 95}}
+    other = panels(board(drawn(qwen={"slo": of_picker})))
+    assert other["Time to first token, as engines see it"].limit is None
+    assert other["Time to first token, as the picker sees it"].limit == 2
+    assert other["Pods that Prometheus reads"].limit == 1
+
+
+def test_burn_rates_need_rules_and_objectives():
+    whole = panels(board(drawn(qwen={})))
+    assert whole["Burn rate: Availability"].limit == pytest.approx(14.4)
+    assert "/ 0.001" in whole["Burn rate: Availability"].queries[0].expression
+    assert "[30d]" in whole["Budget left: TTFT"].queries[0].expression
+    assert "Burn rate: TTFT" not in panels(board(drawn(qwen={"slo": {"availability": 99}})))
+    without = drawn(qwen={})
+    del without["observability"]["rules"]
+    assert not [title for title in panels(board(without)) if "urn" in title or "Budget" in title or title == "Alerts"]
+
+
+def test_a_service_with_an_engine_of_another_kind_has_panels_of_its_picker_and_pods():
+    sglang = {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}
+    whole = panels(board(drawn(qwen={"engine": sglang, "slo": {"availability": 99, "source": "picker"}})))
+    assert "Time of a decision" in whole
+    assert "Running requests" not in whole
+
+
+def test_nothing_is_drawn_without_the_key():
+    assert plan(watched(qwen={})).boards is None
+
+
+def test_dashboards_of_stacks_and_services_have_different_identities():
+    boards = plan(drawn(qwen={}, bert={})).boards
+    assert boards is not None
+    uids = [boards.overview.uid, *(whole.uid for whole in boards.services.values())]
+    assert len(set(uids)) == 3
+    assert all(len(uid) <= 40 for uid in uids)
+    assert boards.services["qwen"].uid == board(drawn(qwen={}, other={})).uid
+
+
+def test_config_maps_are_where_the_configuration_says():
+    boards = plan(drawn({"namespace": "monitoring"}, qwen={"namespace": "search"})).boards
+    absent = plan(drawn(qwen={"namespace": "search"})).boards
+    assert boards is not None
+    assert absent is not None
+    assert (boards.services["qwen"].namespace, boards.overview.namespace) == ("monitoring", "monitoring")
+    assert (absent.services["qwen"].namespace, absent.overview.namespace) == ("search", "models")
+
+
+def test_the_objective_of_a_service_is_its_own():
+    whole = board(drawn(qwen={"slo": SLO}, bert={"slo": {"availability": 99}}), "bert")
+    assert "/ 0.01" in panels(whole)["Burn rate: Availability"].queries[0].expression
