@@ -41,7 +41,7 @@ REASONS = {
     METADATA: "`s3://` on AWS, if no file and no variable has an AWS identity: the machine's or the pod's is looked up",
 }
 """Reason why each server is asked, in the order of the page. A server that is not here fails the test."""
-COMPOSING = ("diagram", "fit", "render", "rights", "status", "summarize", "upgrade")
+COMPOSING = ("costs", "diagram", "fit", "render", "rights", "status", "summarize", "upgrade")
 OTHERS = {
     "affected": ["--since", "HEAD"],
     "comment": ["report.md", "--environment", "prod"],
