@@ -260,3 +260,10 @@ def test_a_list_that_is_not_complete_proves_nothing():
     (found,) = lacking((), (), is_complete=False)
     assert "went unchecked" in found
     assert lacking((EVERYTHING,), (), is_complete=False) == []
+
+
+def test_rules_need_rights_to_their_own_kind_alone():
+    stack = STACK | {"observability": {**SCRAPED["observability"], "rules": {}}}
+    for purpose in (Purpose.PREVIEW, Purpose.DEPLOY):
+        further = granted(purpose, stack) - granted(purpose, STACK | SCRAPED)
+        assert {place[:3] for place in further} == {("models", "monitoring.coreos.com", "prometheusrules")}
