@@ -1,1 +1,1 @@
-"""Compatibility with the systems that this project replaces."""
+"""Readers of other systems' files, and the names of their objects."""

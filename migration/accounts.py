@@ -1,0 +1,277 @@
+"""Documents whose leaves are all accounted for: each leaf ends as carried, differing, dropped, lost or asked for.
+
+A reader takes leaves. What becomes of a leaf is what its row in the table of fields says, unless the reader noted
+something else. A leaf that nobody took although its row is carried, and a leaf without a row, is lost, and a note says
+so. A reader never sees a credential: its place has `HIDDEN`.
+"""
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from migration.fields import Fate, FieldTable, FieldRow
+from migration.notes import Note
+from models import cleartext, credentials
+from models.paths import Path
+from models.trees import mapping, sequence
+
+HIDDEN = "…"
+"""Text in place of a credential."""
+_IN_CLEAR = "it holds a credential in clear; put it into an existing Secret, and refer to the Secret"
+_UNKNOWN = "this program does not know the field"
+_UNREAD = "this program has no key for the value"
+_NOUNS: Mapping[type, str] = {
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
+
+
+class Original:
+    """One document of a file, and what becomes of its leaves.
+
+    A leaf is a value that is no mapping and no list, or an empty mapping or list.
+    """
+
+    def __init__(self, file: str, tree: Mapping[str, Any], table: FieldTable) -> None:
+        self.file = file
+        """Name of the file in notes, with the name of the object if the file has several."""
+        self.table = table
+        self._tree = copy.deepcopy(dict(tree))
+        self._taken = set[Path]()
+        self._noted = dict[Path, Note]()
+        self._keys = dict[Path, Path]()
+        self._hide_credentials()
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the object as `group/Kind`; empty if the document is no object."""
+        return kind_of(self._tree)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the object; empty if it has none."""
+        name = self.peek(Path("metadata", "name"))
+        if isinstance(name, str):
+            return name
+        return ""
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of the object; empty if it has none."""
+        namespace = self.peek(Path("metadata", "namespace"))
+        if isinstance(namespace, str):
+            return namespace
+        return ""
+
+    def peek(self, path: Path) -> object:
+        """Return the value at a path, or None. Nothing counts as taken."""
+        value: object = self._tree
+        for part in path:
+            if isinstance(part, int):
+                items = sequence(value)
+                value = None
+                if part < len(items):
+                    value = items[part]
+            else:
+                value = mapping(value).get(part)
+        return value
+
+    def has(self, path: Path) -> bool:
+        """Tell whether there is a value at a path. null is none."""
+        return self.peek(path) is not None
+
+    def keys(self, path: Path) -> tuple[str, ...]:
+        """Return the keys of the mapping at a path, in their order."""
+        return tuple(mapping(self.peek(path)))
+
+    def items(self, path: Path) -> Iterator[Path]:
+        """Yield the paths of the items of the list at a path."""
+        for index in range(len(sequence(self.peek(path)))):
+            yield path / index
+
+    def take(self, path: Path, key: Path | None = None) -> Any:  # noqa: ANN401, any value of YAML
+        """Return the value at a path, or None. All leaves below it count as taken.
+
+        `key` is the path in the configuration that gets the value.
+        """
+        self._taken.add(path)
+        if key is not None:
+            self._keys[path] = key
+        return copy.deepcopy(self.peek(path))
+
+    def text(self, path: Path, key: Path | None = None) -> str | None:
+        """Take a text. Returns None, with a note, if the value is something else."""
+        return self._take(path, str, key)
+
+    def number(self, path: Path, key: Path | None = None) -> int | None:
+        """Take a whole number. Returns None, with a note, if the value is something else."""
+        return self._take(path, int, key)
+
+    def switch(self, path: Path, key: Path | None = None) -> bool | None:
+        """Take true or false. Returns None, with a note, if the value is something else."""
+        return self._take(path, bool, key)
+
+    def texts(self, path: Path, key: Path | None = None) -> list[str]:
+        """Take a list of texts. Items that are something else are left out, with a note."""
+        self._take_container(path, list, key)
+        texts = (self.text(item) for item in self.items(path))
+        return [text for text in texts if text is not None]
+
+    def entries(self, path: Path, key: Path | None = None) -> dict[str, str]:
+        """Take a mapping of texts. Values that are something else are left out, with a note."""
+        self._take_container(path, dict, key)
+        texts = {name: self.text(path / name) for name in self.keys(path)}
+        return {name: text for name, text in texts.items() if text is not None}
+
+    def _take(self, path: Path, kind: type[Any], key: Path | None) -> Any:  # noqa: ANN401, the kind is an argument
+        value = self.peek(path)
+        if value is None or value == HIDDEN:
+            return None
+        if type(value) is not kind:
+            self.note(path, "cannot", f"it is not {_NOUNS[kind]}")
+            return None
+        return self.take(path, key)
+
+    def _take_container(self, path: Path, kind: type[Any], key: Path | None) -> None:
+        value = self.peek(path)
+        if value is not None and not isinstance(value, kind):
+            self.note(path, "cannot", f"it is not {_NOUNS[kind]}")
+        elif not value:
+            self._taken.add(path)
+        if key is not None:
+            self._keys[path] = key
+
+    def note(self, path: Path, fate: Fate, reason: str = "", key: Path | None = None) -> None:
+        """Note what becomes of the value at a path and of everything below it. The first note about a path counts.
+
+        Without a reason, the reason is that of the row. `key` is the path in the configuration beside which the note
+        stands as a comment.
+        """
+        row = self.table.row(path)
+        if not reason and row is not None:
+            reason = row.reason_of(fate)
+        self._noted.setdefault(path, Note(self.file, path, fate, reason, key))
+
+    def drop(self, path: Path, reason: str = "") -> None:
+        """Note that the value at a path means nothing here."""
+        self.note(path, "dropped", reason)
+
+    def is_hidden(self, path: Path) -> bool:
+        """Tell whether a credential was at a path."""
+        return self.peek(path) == HIDDEN
+
+    def fates(self) -> dict[Path, Fate]:
+        """Return what becomes of each leaf."""
+        return {path: note.fate for path, note in self._accounts()}
+
+    def notes(self) -> list[Note]:
+        """Return the notes about all leaves, without repetitions. A note about several leaves has their common path."""
+        return list(dict.fromkeys([note for _, note in self._accounts()] + list(self._loose_notes())))
+
+    def _loose_notes(self) -> Iterator[Note]:
+        """Yield the notes about paths that have no leaf: those about fields that are absent."""
+        leaves = set(all_leaves(self._tree))
+        for path, note in self._noted.items():
+            if not any(leaf.is_within(path) for leaf in leaves):
+                yield note
+
+    def _accounts(self) -> Iterator[tuple[Path, Note]]:
+        for leaf in all_leaves(self._tree):
+            yield leaf, self._account(leaf)
+
+    def _account(self, leaf: Path) -> Note:
+        """Return the note about one leaf."""
+        above = [Path(*leaf[:length]) for length in range(len(leaf), -1, -1)]
+        noted = next((self._noted[path] for path in above if path in self._noted), None)
+        if noted is not None:
+            return noted
+        row = self.table.row(leaf)
+        taken = next((path for path in above if path in self._taken), None)
+        if taken is None:
+            return self._untaken(leaf, row)
+        if row is None:
+            return Note(self.file, leaf, "carried", "its presence")
+        if row.fate == "differs":
+            return Note(self.file, self._noted_place(leaf, row), "differs", row.reason, self._keys.get(taken))
+        return Note(self.file, leaf, "carried", row.key)
+
+    def _untaken(self, leaf: Path, row: FieldRow | None) -> Note:
+        """Return the note about a leaf that the reader neither took nor noted."""
+        is_empty = isinstance(self.peek(leaf), dict | list) or self.peek(leaf) is None
+        if row is None and not (is_empty and self.table.leads_to_rows(leaf)):
+            return Note(self.file, leaf, "cannot", _UNKNOWN)
+        if row is not None and row.fate in {"dropped", "cannot", "ask"}:
+            return Note(self.file, self._noted_place(leaf, row), row.fate, row.reason)
+        if is_empty:
+            return Note(self.file, leaf, "dropped", "an empty value is the same as no value")
+        return Note(self.file, leaf, "cannot", _UNREAD)
+
+    @staticmethod
+    def _noted_place(leaf: Path, row: FieldRow) -> Path:
+        """Return the path of a note: that of the row, so that one note is about all leaves below it."""
+        return Path(*leaf[: len(row.parts)])
+
+    def _hide_credentials(self) -> None:
+        for path in list(_credential_places(self._tree)):
+            row = self.table.row(path)
+            _replace(self._tree, path, HIDDEN)
+            if row is None or row.fate != "dropped":
+                self.note(path, "cannot", _IN_CLEAR)
+
+
+def _credential_places(tree: dict[str, Any]) -> Iterator[Path]:
+    """Yield the paths of credentials. Keys that are credentials are removed first."""
+    _remove_credential_keys(tree)
+    for path in cleartext.paths_in_settings(tree):
+        value = _at(tree, path)
+        if isinstance(value, Mapping) and "value" in value:
+            yield path / "value"
+        elif path:
+            yield path
+
+
+def _remove_credential_keys(value: object) -> None:
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        for key in [key for key in entries if credentials.has_shape(str(key))]:
+            del entries[key]
+        for inner in entries.values():
+            _remove_credential_keys(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            _remove_credential_keys(inner)
+
+
+def _at(tree: object, path: Iterable[str | int]) -> object:
+    for part in path:
+        tree = sequence(tree)[part] if isinstance(part, int) else mapping(tree).get(part)
+    return tree
+
+
+def _replace(tree: object, path: Path, value: object) -> None:
+    holder = cast("Any", _at(tree, path.parent))
+    holder[path[-1]] = value
+
+
+def all_leaves(value: object, at: Path = Path()) -> Iterator[Path]:  # noqa: B008, paths are immutable
+    """Yield the path of every value that is no mapping and no list, and of every empty mapping and list."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in cast("Mapping[str, Any]", value).items():
+            yield from all_leaves(inner, at / key)
+    elif isinstance(value, list) and value:
+        for index, inner in enumerate(cast("list[Any]", value)):
+            yield from all_leaves(inner, at / index)
+    elif at:
+        yield at
+
+
+def kind_of(tree: object) -> str:
+    """Return the kind of an object as `group/Kind`, without a version; empty if a value is no object."""
+    kind = mapping(tree).get("kind")
+    version = mapping(tree).get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(version, str):
+        return ""
+    return f"{version.rpartition('/')[0]}/{kind}"
