@@ -9,7 +9,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from migration.fields import Fate, FieldTable, FieldRow
+from migration.fields import Fate, FieldRow, FieldTable
 from migration.notes import Note
 from models import cleartext, credentials
 from models.paths import Path

@@ -1,9 +1,9 @@
-"""What becomes of each leaf of a document."""
+"""Accounts of documents: the fate of each leaf."""
 
 import pytest
 
 from migration.accounts import HIDDEN, Original, kind_of
-from migration.fields import FieldTable, FieldRow
+from migration.fields import FieldRow, FieldTable
 from models.paths import Path
 
 TABLE = FieldTable(

@@ -3,7 +3,7 @@
 import pytest
 
 from migration import fields
-from migration.fields import FieldTable, FieldRow
+from migration.fields import FieldRow, FieldTable
 from models.paths import Path
 
 
