@@ -69,7 +69,7 @@ class FieldRow(Spec):
         return next((other.reason for other in self.exceptions if other.fate == fate), "")
 
 
-class _File(Spec):
+class _TableFile(Spec):
     """The content of a table's file."""
 
     title: str
@@ -142,7 +142,7 @@ def table(name: str) -> FieldTable:
     The table of a kind of Kubernetes has the rows that all objects have, too. Raises `ValueError` if two rows have the
     same path.
     """
-    file = tables.read(_File, f"tables/{name}.yaml", "migration")
+    file = tables.read(_TableFile, f"tables/{name}.yaml", "migration")
     rows = [row for written in file.fields for row in _expand(written)]
     if file.kind and name != _COMMON:
         known = {row.path for row in rows}
