@@ -69,7 +69,7 @@ class FieldRow(Spec):
         return next((other.reason for other in self.exceptions if other.fate == fate), "")
 
 
-class _Part(Spec):
+class _Inclusion(Spec):
     """Rows of another table, which are rows of this one below a path."""
 
     at: str
@@ -102,7 +102,7 @@ class _File(Spec):
     """Kind of the object, as `group/Kind`; empty for values of a Helm chart."""
     source: str = ""
     """The software whose fields the table has, with its version."""
-    parts: Items[_Part] = ()
+    parts: Items[_Inclusion] = ()
     fields: list[FieldRow]
 
 
@@ -165,14 +165,15 @@ def _below(branch: _Branch | None, part: str | int) -> _Branch | None:
 def table(name: str) -> FieldTable:
     """Return the table in the file `migration/tables/<name>.yaml`.
 
-    The table of a kind of Kubernetes has the rows that all objects have, too. Raises `ValueError` if two rows have the
+    The table of a kind of Kubernetes has the rows that all objects have, too. The rows of a table's file win over those
+    of its parts and of all objects. Raises `ValueError` if two rows have the
     same path.
     """
     file = tables.read(_File, f"tables/{name}.yaml", "migration")
     rows = [row for written in file.fields for row in _expand(written)]
-    rows += [row for part in file.parts for row in part.rows()]
+    known = {row.path for row in rows}
+    rows += [row for part in file.parts for row in part.rows() if row.path not in known]
     if file.kind and name != _COMMON:
-        known = {row.path for row in rows}
         rows += [row for row in table(_COMMON).rows if row.path not in known]
     return FieldTable(file.title, file.kind, file.source, tuple(rows))
 

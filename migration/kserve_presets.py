@@ -37,13 +37,13 @@ def merge(low: _Tree, high: _Tree) -> dict[str, Any]:
     return _merge_maps(low, high, pod=False)
 
 
-def used(spec: _Tree) -> list[str]:
+def named_configs(spec: _Tree) -> list[str]:
     """Return the names of the configs that a spec refers to, in their order."""
     names = (at(reference, "name") for reference in sequence(spec.get("baseRefs")))
     return [name for name in names if isinstance(name, str)]
 
 
-def implied(spec: _Tree) -> list[str]:
+def implied_configs(spec: _Tree) -> list[str]:
     """Return the names of the configs that KServe applies to a spec by itself, below those of `baseRefs`."""
     names = list[str]()
     router = mapping(spec.get("router"))

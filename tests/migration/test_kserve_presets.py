@@ -61,14 +61,14 @@ def test_the_configs_of_a_service_follow_from_what_it_has() -> None:
         "parallelism": {"data": 2},
         "prefill": {"template": {}},
     }
-    assert kserve_presets.implied(spec) == [
+    assert kserve_presets.implied_configs(spec) == [
         "kserve-config-llm-scheduler",
         "kserve-config-llm-router-route",
         "kserve-config-llm-tracing",
         "kserve-config-llm-prefill-template",
         "kserve-config-llm-decode-worker-data-parallel",
     ]
-    assert kserve_presets.implied({"router": {"route": {"http": {"refs": [{"name": "a"}]}}}}) == [
+    assert kserve_presets.implied_configs({"router": {"route": {"http": {"refs": [{"name": "a"}]}}}}) == [
         "kserve-config-llm-template"
     ]
 
