@@ -69,6 +69,31 @@ class FieldRow(Spec):
         return next((other.reason for other in self.exceptions if other.fate == fate), "")
 
 
+class _Inclusion(Spec):
+    """Rows of another table, which are rows of this one below a path."""
+
+    at: str
+    """Path of the fields of the other table."""
+    table: str
+    key: str
+    """Beginning of the keys of the other table."""
+    below: str = ""
+    """Path in the other table, whose rows alone are taken; empty for all of its rows."""
+    only: Items[str] = ()
+    """First parts of the paths that are taken; empty for all."""
+
+    def rows(self) -> Iterator[FieldRow]:
+        """Yield the rows with the paths and the keys that they have in the table with this part."""
+        for row in table(self.table).rows:
+            rest = row.path
+            if self.below:
+                rest = rest.removeprefix(f"{self.below}.")
+            is_below = rest != row.path or not self.below
+            if is_below and (not self.only or row.parts[0] in self.only):
+                key = f"{self.key}.{row.key}" if row.key else ""
+                yield row.model_copy(update={"path": f"{self.at}.{rest}", "key": key})
+
+
 class _TableFile(Spec):
     """The content of a table's file."""
 
@@ -77,6 +102,7 @@ class _TableFile(Spec):
     """Kind of the object, as `group/Kind`; empty for values of a Helm chart."""
     source: str = ""
     """The software whose fields the table has, with its version."""
+    parts: Items[_Inclusion] = ()
     fields: list[FieldRow]
 
 
@@ -139,13 +165,15 @@ def _below(branch: _Branch | None, part: str | int) -> _Branch | None:
 def table(name: str) -> FieldTable:
     """Return the table in the file `migration/tables/<name>.yaml`.
 
-    The table of a kind of Kubernetes has the rows that all objects have, too. Raises `ValueError` if two rows have the
+    The table of a kind of Kubernetes has the rows that all objects have, too. The rows of a table's file win over those
+    of its parts and of all objects. Raises `ValueError` if two rows have the
     same path.
     """
     file = tables.read(_TableFile, f"tables/{name}.yaml", "migration")
     rows = [row for written in file.fields for row in _expand(written)]
+    known = {row.path for row in rows}
+    rows += [row for part in file.parts for row in part.rows() if row.path not in known]
     if file.kind and name != _COMMON:
-        known = {row.path for row in rows}
         rows += [row for row in table(_COMMON).rows if row.path not in known]
     return FieldTable(file.title, file.kind, file.source, tuple(rows))
 

@@ -1,0 +1,96 @@
+"""The tables of fields against the schemas of their sources."""
+
+import json
+import re
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+import yaml
+
+from migration.fields import table
+from models.paths import Path
+
+SCHEMAS = File(__file__).with_name("schemas")
+TABLES = {
+    "pod": "pod-spec",
+    "kserve": "kserve",
+    "kserve-config": "kserve-config",
+    "modelservice-chart": "modelservice-chart",
+}
+"""Lists of leaves by the tables about them."""
+KUBERNETES = frozenset({"PodSpec", "Container"})
+"""Types of leaves that stand for leaves of the table `pod`."""
+_PARTS = re.compile(r"\[\]|[^.\[\]]+")
+
+
+def _leaves(name: str) -> dict[str, str]:
+    return yaml.safe_load((SCHEMAS / f"{name}.yaml").read_text(encoding="utf-8"))["leaves"]
+
+
+def _path(text: str) -> Path:
+    return Path(*(0 if part == "[]" else part for part in _PARTS.findall(text)))
+
+
+@pytest.mark.parametrize(("name", "schema"), TABLES.items())
+def test_each_leaf_of_the_schema_has_a_row(name: str, schema: str) -> None:
+    """A leaf that is a whole object has rows below it instead."""
+    fields = table(name)
+    leaves = _leaves(schema)
+    assert len(leaves) > 100
+    lacking = [leaf for leaf in leaves if fields.row(_path(leaf)) is None and not fields.leads_to_rows(_path(leaf))]
+    assert lacking == []
+
+
+@pytest.mark.parametrize(("name", "schema"), [("pod", "pod-spec")])
+def test_each_row_covers_a_leaf_of_the_schema(name: str, schema: str) -> None:
+    """A row without a leaf is a mistake, or its field is gone."""
+    fields = table(name)
+    covering = {row.path for leaf in _leaves(schema) if (row := fields.row(_path(leaf))) is not None}
+    assert {row.path for row in fields.rows} - covering == set()
+
+
+def test_a_new_field_has_no_row() -> None:
+    """The control: a field that the schema lacks is not covered by accident."""
+    for name in ("pod", "kserve", "modelservice-chart"):
+        assert table(name).row(Path("spec", "inventedField")) is None
+        assert table(name).row(Path("inventedField")) is None
+
+
+def test_a_workload_has_the_rows_of_pods_with_keys_of_its_role() -> None:
+    """One table of pods serves all roles."""
+    fields = table("kserve")
+    row = fields.row(Path("spec", "prefill", "template", "nodeSelector", "zone"))
+    assert row is not None
+    assert row.key == "services.*.prefill.pod.nodeSelector"
+    row = table("modelservice-chart").row(Path("decode", "containers", 0, "extraConfig", "livenessProbe", "exec"))
+    assert row is not None
+    assert row.fate == "cannot"
+
+
+def _has_key(schema: dict[str, Any], node: Any, parts: list[str]) -> bool:
+    """Tell whether a schema knows a key; `*` is any name. An object without properties has any key."""
+    if "$ref" in node:
+        return _has_key(schema, schema["$defs"][node["$ref"].rpartition("/")[2]], parts)
+    choices = [choice for word in ("anyOf", "oneOf", "allOf") for choice in node.get(word, ())]
+    if any(_has_key(schema, choice, parts) for choice in choices):
+        return True
+    if not parts:
+        return True
+    if parts[0] == "[]":
+        return "items" in node and _has_key(schema, node["items"], parts[1:])
+    inner = [node.get("properties", {}).get(parts[0]), node.get("additionalProperties")]
+    inner += node.get("patternProperties", {}).values()
+    return any(isinstance(choice, dict) and _has_key(schema, choice, parts[1:]) for choice in inner)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_key_is_a_key_of_the_configuration(name: str) -> None:
+    """A key that is renamed has to be renamed here."""
+    schema = json.loads(File("schemas/stack.schema.json").read_text(encoding="utf-8"))
+    stack = schema["properties"]["config"]["properties"]["inference-stacks:stack"]
+    prefix = "services.*." if name == "pod" else ""
+    keys = {f"{prefix}{row.key}" for row in table(name).rows if row.key}
+    assert not _has_key(schema, stack, ["services", "*", "invented"])
+    assert {key for key in keys if not _has_key(schema, stack, _PARTS.findall(key))} == set()
+    assert name == "kserve-config" or len(keys) > 20
