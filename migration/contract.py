@@ -68,15 +68,15 @@ Contract = Mapping[str, frozenset[str]]
 
 def contracts(objects: Iterable[Mapping[str, Any]]) -> dict[str, Contract]:
     """Return the contracts of the serving pods among some objects, by role."""
-    found = dict[str, Contract]()
+    roles = dict[str, Contract]()
     for manifest in objects:
         hidden, _ = without_credentials(manifest)
         if hidden.get("kind") in _WORKLOADS:
             template = _template(hidden)
             engine = _engine(at(template, "spec"))
             if engine is not None:
-                found[_role(hidden, template)] = _contract(hidden, mapping(at(template, "spec")), engine)
-    return found
+                roles[_role(hidden, template)] = _contract(hidden, mapping(at(template, "spec")), engine)
+    return roles
 
 
 def differences(

@@ -40,8 +40,8 @@ def test_the_samples_have_every_field():
         (raw,) = sample(name)
         document = Original(raw.file, raw.tree, fields.table("modelservice"))
         rows |= {row.path for path in document.fates() if (row := document.table.row(path)) is not None}
-    wanted = {row.path for row in fields.table("modelservice").rows if row.path.startswith(("spec.", "status."))}
-    assert wanted - rows == set()
+    expected = {row.path for row in fields.table("modelservice").rows if row.path.startswith(("spec.", "status."))}
+    assert expected - rows == set()
 
 
 def test_everything_of_the_largest_sample_has_its_place():

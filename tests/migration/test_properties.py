@@ -85,11 +85,11 @@ def test_a_leaf_that_nobody_knows_makes_a_note_wherever_it_is(data):
     name = data.draw(st.from_regex(r"zz[a-z]{1,8}", fullmatch=True))
     (original, *_) = conversion.convert(changed(documents, holder / name, 1)).documents
     row = original.table.row(holder / name)
-    wanted = {"cannot"}
+    expected = {"cannot"}
     if row is not None and row.fate == "dropped":
-        wanted = {"dropped"}
+        expected = {"dropped"}
     item = original.fates()[holder / name]
-    assert item in wanted or original.fates()[holder / "name"] == "dropped"
+    assert item in expected or original.fates()[holder / "name"] == "dropped"
 
 
 @_FEW
