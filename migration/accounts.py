@@ -43,6 +43,7 @@ class Original:
         self._taken = set[Path]()
         self._noted = dict[Path, Note]()
         self._keys = dict[Path, Path]()
+        self._remarks = list[Note]()
         self._hide_credentials()
 
     @property
@@ -155,6 +156,15 @@ class Original:
             reason = row.reason_of(fate)
         self._noted.setdefault(path, Note(self.file, path, fate, reason, key))
 
+    def remark(self, fate: Fate, reason: str, key: Path | None = None) -> None:
+        """Add a note about the whole document. It decides about no leaf."""
+        self._remarks.append(Note(self.file, Path(), fate, reason, key))
+
+    def take_presence(self, path: Path) -> None:
+        """Take an empty mapping or list, whose presence has a meaning."""
+        if self.peek(path) in ({}, []):
+            self._taken.add(path)
+
     def drop(self, path: Path, reason: str = "") -> None:
         """Note that the value at a path means nothing here."""
         self.note(path, "dropped", reason)
@@ -169,7 +179,8 @@ class Original:
 
     def notes(self) -> list[Note]:
         """Return the notes about all leaves, without repetitions. A note about several leaves has their common path."""
-        return list(dict.fromkeys([note for _, note in self._accounts()] + list(self._loose_notes())))
+        notes = [note for _, note in self._accounts()]
+        return list(dict.fromkeys([*notes, *self._loose_notes(), *self._remarks]))
 
     def _loose_notes(self) -> Iterator[Note]:
         """Yield the notes about paths that have no leaf: those about fields that are absent."""
@@ -185,10 +196,10 @@ class Original:
     def _account(self, leaf: Path) -> Note:
         """Return the note about one leaf."""
         above = [Path(*leaf[:length]) for length in range(len(leaf), -1, -1)]
-        noted = next((self._noted[path] for path in above if path in self._noted), None)
-        if noted is not None:
-            return noted
         row = self.table.row(leaf)
+        noted = next((self._noted[path] for path in above if path in self._noted), None)
+        if noted is not None and (row is not None or self._is_beginning_of_rows(leaf)):
+            return noted
         taken = next((path for path in above if path in self._taken), None)
         if taken is None:
             return self._untaken(leaf, row)
@@ -200,14 +211,21 @@ class Original:
 
     def _untaken(self, leaf: Path, row: FieldRow | None) -> Note:
         """Return the note about a leaf that the reader neither took nor noted."""
-        is_empty = isinstance(self.peek(leaf), dict | list) or self.peek(leaf) is None
-        if row is None and not (is_empty and self.table.leads_to_rows(leaf)):
+        is_empty = self._is_empty(leaf)
+        if row is None and not self._is_beginning_of_rows(leaf):
             return Note(self.file, leaf, "cannot", _UNKNOWN)
         if row is not None and row.fate in {"dropped", "cannot", "ask"}:
             return Note(self.file, self._noted_place(leaf, row), row.fate, row.reason)
         if is_empty:
             return Note(self.file, leaf, "dropped", "an empty value is the same as no value")
         return Note(self.file, leaf, "cannot", _UNREAD)
+
+    def _is_empty(self, leaf: Path) -> bool:
+        return isinstance(self.peek(leaf), dict | list) or self.peek(leaf) is None
+
+    def _is_beginning_of_rows(self, leaf: Path) -> bool:
+        """Tell whether a leaf is empty, and could hold fields that have rows."""
+        return self._is_empty(leaf) and self.table.leads_to_rows(leaf)
 
     @staticmethod
     def _noted_place(leaf: Path, row: FieldRow) -> Path:

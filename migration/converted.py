@@ -29,6 +29,14 @@ class Converted:
         """Set a key of the service. None sets nothing."""
         set_value(self.service, value, *keys)
 
+    def enable(self, *keys: str) -> None:
+        """Set a key of the service to true."""
+        set_value(self.service, True, *keys)
+
+    def disable(self, *keys: str) -> None:
+        """Set a key of the service to false."""
+        set_value(self.service, False, *keys)
+
     def set_in_stack(self, value: object, *keys: str) -> None:
         """Set a key of the stack. None sets nothing."""
         set_value(self.stack, value, *keys)

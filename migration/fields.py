@@ -94,7 +94,7 @@ class _Inclusion(Spec):
                 yield row.model_copy(update={"path": f"{self.at}.{rest}", "key": key})
 
 
-class _File(Spec):
+class _TableFile(Spec):
     """The content of a table's file."""
 
     title: str
@@ -169,7 +169,7 @@ def table(name: str) -> FieldTable:
     of its parts and of all objects. Raises `ValueError` if two rows have the
     same path.
     """
-    file = tables.read(_File, f"tables/{name}.yaml", "migration")
+    file = tables.read(_TableFile, f"tables/{name}.yaml", "migration")
     rows = [row for written in file.fields for row in _expand(written)]
     known = {row.path for row in rows}
     rows += [row for part in file.parts for row in part.rows() if row.path not in known]

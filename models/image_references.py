@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 _DEFAULT_REGISTRY = "docker.io"
 _DEFAULT_NAMESPACE = "library"
-_DEFAULT_TAG = "latest"
+DEFAULT_TAG = "latest"
+"""Tag of a reference that has neither a tag nor a digest."""
 _LOCAL = "localhost"
 _SHORT_DIGEST = 6
 """Number of hex digits of a digest in `ImageReference.version`."""
@@ -46,7 +47,7 @@ class ImageReference:
         """Return the beginning of the digest; without a digest, the tag as lower-case letters, digits and hyphens."""
         if self.digest is not None:
             return self.digest.partition(":")[2][:_SHORT_DIGEST]
-        return _legal(self.tag or _DEFAULT_TAG)
+        return _legal(self.tag or DEFAULT_TAG)
 
 
 def parse(text: str) -> ImageReference:
@@ -68,7 +69,7 @@ def parse(text: str) -> ImageReference:
     if registry == _DEFAULT_REGISTRY and "/" not in repository:
         repository = f"{_DEFAULT_NAMESPACE}/{repository}"
     if not tag and not digest:
-        tag = _DEFAULT_TAG
+        tag = DEFAULT_TAG
     return ImageReference(registry.lower(), repository, tag or None, digest or None)
 
 

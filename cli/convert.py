@@ -1,0 +1,178 @@
+"""Command `convert`: prints the configuration that files of other systems mean, and what of them is lost.
+
+The configuration goes to standard output, with a comment at each key that differs. Notes go to standard error, the
+worst first. The exit code is 0 if nothing is lost or asked for, and 1 if something is. What is printed loads and plans:
+values that this program refuses are commented out, each with the reason.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli import trial
+from cli.trial import Tried
+from facts import regular_files
+from facts.regular_files import LARGEST_YAML, UnreadableError
+from migration import assembly, conversion, files, notes, printing
+from migration.conversion import Conversion
+from migration.fields import Fate
+from migration.files import RawDocument
+from migration.notes import Note
+from models.engine_yaml import mistake
+from models.paths import Path as ConfigPath
+
+HELP = "print the configuration that files of other systems mean, and what of them is lost"
+LOST = 1
+"""Exit code if something cannot be carried, or is asked for."""
+_STDIN = "-"
+_DEFAULT_NAMESPACE = "default"
+_NO_NAMESPACE = "no file names a namespace; name it after --namespace"
+_IN_CLEAR = "it is a credential in clear"
+_WRITTEN = "configuration"
+"""Name of the printed configuration in notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedConfiguration:
+    """The text of a configuration, and the notes about the files that it is from."""
+
+    text: str
+    notes: tuple[Note, ...]
+    """All notes, the worst first."""
+    counts: dict[Fate, int]
+    """Number of fields with each fate."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether nothing is lost and nothing is asked for."""
+        return not any(note.fate in {"cannot", "ask"} for note in self.notes)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.epilog = f"Kinds: {', '.join(kind.rpartition('/')[2] for kind in conversion.kinds())}."
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files with objects or Helm values; -: standard input")
+    names = conversion.chart_names()
+    text = f"source of Helm values, which name none: {', '.join(names) or 'none is known'}"
+    parser.add_argument("--from", dest="origin", choices=names or None, metavar="SOURCE", help=text)
+    text = "files with what the others refer to"
+    parser.add_argument("--with", dest="companions", nargs="+", action="extend", default=[], metavar="FILE", help=text)
+    text = "namespace of services whose files name none"
+    parser.add_argument("-n", "--namespace", metavar="NAME", help=text)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the configuration to a file")
+    parser.add_argument("--notes", action="store_true", help="print notes about all fields, carried and dropped too")
+
+
+def run(options: Namespace) -> int:
+    """Print the configuration and the notes, and return the exit code."""
+    sources = _documents(options.files)
+    companions = _documents(options.companions)
+    result = convert(sources, companions, options.origin, options.namespace)
+    if options.output is None:
+        sys.stdout.write(result.text)
+    else:
+        _write(Path(options.output), result.text)
+    for note in result.notes:
+        if options.notes or notes.is_loud(note):
+            sys.stderr.write(f"{note}\n")
+    hint = " (--notes lists them)"
+    if options.notes:
+        hint = ""
+    sys.stderr.write(f"{notes.summary(result.counts)}{hint}\n")
+    if result.is_whole:
+        return 0
+    return LOST
+
+
+def convert(
+    sources: Sequence[RawDocument],
+    companions: Sequence[RawDocument] = (),
+    origin: str | None = None,
+    namespace: str | None = None,
+) -> PrintedConfiguration:
+    """Return the configuration that documents mean. The arguments are those of `conversion.convert`.
+
+    `namespace` is the namespace of services whose documents name none. Raises `ConfigError` if no document is known.
+    """
+    converted = conversion.convert(sources, companions, origin)
+    if not converted.services:
+        raise _nothing_known(sources)
+    assembled = assembly.assemble(converted.services)
+    tree = dict(assembled.tree)
+    further = list[Note]()
+    if "namespace" not in tree:
+        tree = {"namespace": namespace or _DEFAULT_NAMESPACE, **tree}
+        if namespace is None:
+            further.append(Note(_WRITTEN, ConfigPath(), "differs", _NO_NAMESPACE, ConfigPath("namespace")))
+    trial_result = trial.run(tree)
+    text = printing.text(trial_result.tree, (*assembled.notes, *further), trial_result.refused)
+    all_notes = [*_notes(converted), *assembled.notes, *further, *_refusals(trial_result)]
+    return PrintedConfiguration(text, tuple(notes.by_weight(all_notes)), _counts(converted, all_notes))
+
+
+def _documents(paths: Iterable[str]) -> list[RawDocument]:
+    return [document for path in paths for document in files.documents(_text(path), path)]
+
+
+def _text(path: str) -> str:
+    """Return the text of a file, or of standard input. Raises `ConfigError` if it cannot be read."""
+    if path == _STDIN:
+        return _standard_input()
+    try:
+        return regular_files.text(Path(path), LARGEST_YAML, pipe=True)
+    except UnreadableError as error:
+        raise mistake(path, str(error), error.remedy or "name a file with objects or with Helm values") from None
+
+
+def _standard_input() -> str:
+    content = sys.stdin.buffer.read(LARGEST_YAML + 1)
+    if len(content) > LARGEST_YAML:
+        raise mistake(_STDIN, f"is larger than {LARGEST_YAML // 2**20} MiB", "convert fewer objects")
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise mistake(_STDIN, "is not UTF-8", "write UTF-8") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "is no path"
+        raise mistake(str(path), f"cannot be written ({reason})", "name another file after -o") from None
+
+
+def _nothing_known(sources: Iterable[RawDocument]) -> Exception:
+    known = ", ".join(kind.rpartition("/")[2] for kind in conversion.kinds())
+    remedy = f"name files with {known}"
+    charts = conversion.chart_names()
+    if charts:
+        remedy = f"{remedy}, or Helm values with --from ({', '.join(charts)})"
+    return mistake(", ".join(dict.fromkeys(source.file for source in sources)), "has no object of a known kind", remedy)
+
+
+def _notes(converted: Conversion) -> list[Note]:
+    """Return the notes about documents that no service is from, and about unknown documents."""
+    of_services = {id(document) for service in converted.services for document in service.documents}
+    others = [document for document in converted.documents if id(document) not in of_services]
+    return [*(note for document in others for note in document.notes()), *converted.strangers]
+
+
+def _refusals(trial_result: Tried) -> list[Note]:
+    """Return the notes about values that the configuration refuses."""
+    refused = [Note(_WRITTEN, value.path, "cannot", value.reason) for value in trial_result.refused]
+    return refused + [
+        Note(_WRITTEN, path, "cannot", "holds a credential in clear") for path in trial_result.credentials
+    ]
+
+
+def _counts(converted: Conversion, all_notes: Iterable[Note]) -> dict[Fate, int]:
+    """Return the number of fields with each fate; questions and refusals about no field count, too."""
+    counts = Counter[Fate](fate for document in converted.documents for fate in document.fates().values())
+    for note in all_notes:
+        if not note.path or note.file == _WRITTEN:
+            counts[note.fate] += 1
+    return dict(counts)

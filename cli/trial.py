@@ -1,0 +1,122 @@
+"""Trial of a configuration that a program wrote: values that are refused are taken out until the rest plans."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from composition import Given, Refusal, compose
+from judging.validation import SchemaError
+from migration.printing import CommentedOut
+from models import cleartext
+from models.paths import Path
+from models.problems import ConfigError, Problem
+from models.trees import mapping
+from planning.ground.cluster_facts import NOTHING_READ
+from planning.ground.marks import StackName
+
+_NAME = StackName("organization", "inference-stacks", "converted")
+_MOST_ROUNDS = 60
+"""Maximum number of trials. A trial after which something is left to refuse takes out at least one value."""
+_UNPLANNED = "the program cannot plan the configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A configuration that loads and plans, and what was taken out of it."""
+
+    tree: dict[str, Any]
+    """The configuration; empty if nothing of it is accepted."""
+    refused: tuple[CommentedOut, ...]
+    credentials: tuple[Path, ...]
+    """Paths of credentials, which are shown nowhere."""
+
+
+def run(tree: dict[str, Any]) -> Tried:
+    """Return the part of a configuration that loads and plans without facts of a cluster. Nobody is contacted."""
+    tree = copy.deepcopy(tree)
+    credentials = [problem.path for problem in cleartext.problems(tree)]
+    for path in sorted(credentials, key=len, reverse=True):
+        _remove(tree, path)
+    refused = list[CommentedOut]()
+    for _ in range(_MOST_ROUNDS):
+        problems = _problems(tree)
+        if not problems or not tree:
+            return Tried(tree, tuple(refused), tuple(credentials))
+        refused += _take_out(tree, problems)
+    return Tried({}, (*refused, CommentedOut(Path("services"), tree.get("services"), _UNPLANNED)), tuple(credentials))
+
+
+def _problems(tree: dict[str, Any]) -> Sequence[Problem]:
+    if not mapping(tree.get("services")):
+        return ()
+    try:
+        result = compose(copy.deepcopy(tree), Given(NOTHING_READ), _NAME, asks_sources=False)
+    except ConfigError as error:
+        return error.problems
+    if not isinstance(result, Refusal):
+        return ()
+    if isinstance(result.error, SchemaError):
+        return [Problem(Path("services"), _UNPLANNED)]
+    return result.error.problems
+
+
+def _take_out(tree: dict[str, Any], problems: Iterable[Problem]) -> list[CommentedOut]:
+    """Remove the values of some problems, the deepest first, so that positions in lists stay right."""
+    reasons = dict[Path, list[str]]()
+    for problem in problems:
+        path = _existing(tree, problem.path)
+        reasons.setdefault(path, []).append(_reason(problem, path))
+    refused = list[CommentedOut]()
+    for path in sorted(reasons, key=lambda path: tuple(map(_sort_key, path)), reverse=True):
+        if any(other != path and path.is_within(other) for other in reasons):
+            continue
+        value = _remove(tree, path)
+        refused.append(CommentedOut(path, value, "; ".join(dict.fromkeys(reasons[path]))))
+    return refused[::-1]
+
+
+def _sort_key(part: str | int) -> tuple[str, int]:
+    if isinstance(part, int):
+        return "", part
+    return part, 0
+
+
+def _existing(tree: dict[str, Any], path: Path) -> Path:
+    """Return the path of the value to take out: the longest beginning of a path that is there.
+
+    The whole configuration is never taken out, but its services are.
+    """
+    value: object = tree
+    existing = Path()
+    for part in path:
+        if isinstance(value, dict) and part in value:
+            value = cast("dict[Any, Any]", value)[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Any]", value)):
+            value = cast("list[Any]", value)[part]
+        else:
+            break
+        existing /= part
+    return existing or Path("services")
+
+
+def _reason(problem: Problem, path: Path) -> str:
+    text = str(Problem(Path(), problem.what, problem.remedy))
+    if path == problem.path or not problem.path:
+        return text
+    return f"{problem.path.below(path)} {text}"
+
+
+def _remove(tree: object, path: Path) -> object:
+    """Remove the value at a path of a tree, and return it; None if it is gone already."""
+    for part in path[:-1]:
+        if isinstance(tree, dict):
+            tree = cast("dict[Any, Any]", tree).get(part)
+        elif isinstance(tree, list) and isinstance(part, int):
+            tree = cast("list[Any]", tree)[part]
+    last = path[-1]
+    if isinstance(tree, dict):
+        return cast("dict[Any, Any]", tree).pop(last, None)
+    if isinstance(tree, list) and isinstance(last, int):
+        return cast("list[Any]", tree).pop(last)
+    return None

@@ -1,0 +1,83 @@
+"""Reader of the flags of OtterScale's model-operator, which decide settings of all its ModelServices."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from migration.accounts import Original
+from models import flags
+from models.paths import Path
+
+GATEWAY_NAMESPACE = "llm-d"
+"""Namespace of the gateway to which the operator attaches ModelServices that name none."""
+QUESTION = (
+    "the flags of the model-operator decide the provider of the gateway, default images and tracing; its defaults are "
+    "taken; name a file with its Deployment after --with"
+)
+_CONTAINERS = Path("spec", "template", "spec", "containers")
+_MARK = "--default-routing-proxy-image"
+_NAMES = frozenset({
+    "--default-engine-image", "--default-epp-image", "--default-gateway-name", "--provider", "--metrics-endpoint-auth",
+    "--tracing-enabled", "--tracing-otel-endpoint", "--tracing-sampler", "--tracing-sampler-arg",
+})  # fmt: skip
+_PROGRAM = "manager"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFlags:
+    """Settings of the model-operator; None where its default is the image of the release."""
+
+    provider: str = "istio"
+    gateway_name: str = "otterscale-llm-d-infra-inference-gateway"
+    """Name of the gateway of ModelServices that name none; empty if they have no route."""
+    engine_image: str | None = None
+    picker_image: str | None = None
+    metrics_auth: bool = True
+    tracing: Mapping[str, str] | None = None
+    """The key observability.tracing; None if there are no traces."""
+
+
+DEFAULTS = OperatorFlags()
+
+
+def read(documents: Sequence[Original]) -> OperatorFlags | None:
+    """Return the flags of the operator; None if its Deployment is not among some Deployments."""
+    for document in documents:
+        for container in document.items(_CONTAINERS):
+            if _is_operator(document, container):
+                return _flags(document, container)
+    return None
+
+
+def _is_operator(document: Original, container: Path) -> bool:
+    texts = [*_words(document, container / "command"), *_words(document, container / "args")]
+    return any(text.partition("=")[0] in {*_NAMES, _MARK} for text in texts) or any(
+        text.rpartition("/")[2] == _PROGRAM for text in texts
+    )
+
+
+def _words(document: Original, path: Path) -> list[str]:
+    values = (document.peek(item) for item in document.items(path))
+    return [value for value in values if isinstance(value, str)]
+
+
+def _flags(document: Original, container: Path) -> OperatorFlags:
+    words = [*document.texts(container / "command"), *document.texts(container / "args")]
+    values = {flag.name: flag.value or "true" for flag in flags.parse(words) if flag.name in _NAMES}
+    tracing = None
+    if values.get("--tracing-enabled") == "true" and values.get("--tracing-otel-endpoint"):
+        tracing = {"endpoint": values["--tracing-otel-endpoint"]}
+        if "--tracing-sampler" in values:
+            tracing["sampler"] = values["--tracing-sampler"]
+        if "--tracing-sampler-arg" in values:
+            tracing["samplerArg"] = values["--tracing-sampler-arg"]
+    provider = values.get("--provider", DEFAULTS.provider)
+    if provider not in {"istio", "gke"}:
+        provider = "none"
+    return OperatorFlags(
+        provider=provider,
+        gateway_name=values.get("--default-gateway-name", DEFAULTS.gateway_name),
+        engine_image=values.get("--default-engine-image"),
+        picker_image=values.get("--default-epp-image"),
+        metrics_auth=values.get("--metrics-endpoint-auth", "true") != "false",
+        tracing=tracing,
+    )

@@ -1,0 +1,160 @@
+"""Reader of pods and containers in the syntax of Kubernetes: environment, resources, placement, images."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from migration import flags
+from migration.accounts import HIDDEN, Original
+from models import image_references
+from models.paths import Path
+
+_TOLERATION = ("key", "operator", "value", "effect")
+_SOURCES = {"secretKeyRef": ("name", "key"), "configMapKeyRef": ("name", "key"), "fieldRef": ("fieldPath",)}
+"""Texts of the sources of a variable, by the name of the source."""
+_LATEST = "its tag is latest, which is no version: give the digest that runs, or leave the release's image"
+_SEVERAL = "the name is repeated, and the last value counts"
+_DEVICES = "the number of devices follows from parallelism"
+
+
+def image(document: Original, path: Path, key: Path | None = None) -> str | None:
+    """Take an image. Without a version it is asked for, and None is returned."""
+    reference = document.peek(path)
+    if isinstance(reference, str) and _is_unversioned(reference):
+        document.note(path, "ask", _LATEST, key)
+        return None
+    return document.text(path, key) or None
+
+
+def _is_unversioned(reference: str) -> bool:
+    if "@" in reference:
+        return False
+    _, colon, tag = reference.rpartition("/")[2].partition(":")
+    return not colon or tag == image_references.DEFAULT_TAG
+
+
+def variables(document: Original, path: Path) -> dict[str, Any]:
+    """Take the environment variables in a list of Kubernetes, without those that this program sets."""
+    values = dict[str, Any]()
+    places = dict[str, Path]()
+    for item in document.items(path):
+        name = document.peek(item / "name")
+        if not isinstance(name, str):
+            document.note(item, "cannot", "the variable has no name")
+            continue
+        reason = flags.dropped_variables().get(name)
+        if reason is not None:
+            document.drop(item, reason)
+            continue
+        value = _variable(document, item)
+        if value is None:
+            continue
+        if name in places:
+            document.drop(places[name], _SEVERAL)
+        places[name] = item
+        values[name] = value
+    return values
+
+
+def _variable(document: Original, item: Path) -> str | dict[str, Any] | None:
+    """Take one variable. Returns None if its value is a credential, or has no form that this program knows."""
+    if document.is_hidden(item / "value"):
+        document.note(item, "cannot", "the value of the variable is a credential in clear")
+        return None
+    source = _source(document, item / "valueFrom")
+    if source is None and document.has(item / "valueFrom"):
+        document.note(item / "name", "cannot", "no key has the source of the variable")
+        return None
+    document.take(item / "name")
+    if source is not None:
+        return source
+    return document.text(item / "value") or ""
+
+
+def _source(document: Original, at: Path) -> dict[str, Any] | None:
+    """Take the source of a variable."""
+    for name, fields in _SOURCES.items():
+        if document.has(at / name):
+            texts = {field: document.text(at / name / field) for field in fields}
+            source: dict[str, Any] = {field: text for field, text in texts.items() if text is not None}
+            if document.switch(at / name / "optional"):
+                source["optional"] = True
+            if document.peek(at / name / "apiVersion") == "v1":
+                document.drop(at / name / "apiVersion", "it is the version of pods")
+            return {name: source}
+    return _resource_source(document, at / "resourceFieldRef")
+
+
+def _resource_source(document: Original, at: Path) -> dict[str, Any] | None:
+    if not document.has(at):
+        return None
+    source: dict[str, Any] = {"resource": document.text(at / "resource")}
+    container = document.text(at / "containerName")
+    if container is not None:
+        source["containerName"] = container
+    divisor = document.peek(at / "divisor")
+    if divisor not in {None, "0", 0}:
+        source["divisor"] = quantity(document, at / "divisor")
+    elif divisor is not None:
+        document.drop(at / "divisor", "it is the default")
+    return {"resourceFieldRef": source}
+
+
+def tolerations(document: Original, path: Path) -> list[dict[str, Any]]:
+    """Take a list of tolerations."""
+    return [_toleration(document, item) for item in document.items(path)]
+
+
+def _toleration(document: Original, item: Path) -> dict[str, Any]:
+    texts = {name: document.text(item / name) for name in _TOLERATION}
+    toleration: dict[str, Any] = {name: text for name, text in texts.items() if text}
+    seconds = document.number(item / "tolerationSeconds")
+    if seconds is not None:
+        toleration["tolerationSeconds"] = seconds
+    return toleration
+
+
+def secret_names(document: Original, path: Path) -> list[str]:
+    """Take the names in a list of references, such as imagePullSecrets."""
+    texts = (document.text(item / "name") for item in document.items(path))
+    return [text for text in texts if text]
+
+
+def quantity(document: Original, path: Path) -> str | None:
+    """Take an amount, which Kubernetes takes as text or as a number."""
+    value = document.peek(path)
+    if value is None or value == HIDDEN:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        document.note(path, "cannot", "it is no amount")
+        return None
+    document.take(path)
+    return str(value)
+
+
+def resources(document: Original, path: Path, devices: Mapping[str, int]) -> dict[str, dict[str, str]]:
+    """Take requests and limits of a container without its devices.
+
+    `devices` is the number of devices by resource that follows from the parallelism. Another number is noted as lost.
+    """
+    amounts = dict[str, dict[str, str]]()
+    for group in ("requests", "limits"):
+        for name in document.keys(path / group):
+            place = path / group / name
+            if "/" in name:
+                _devices(document, place, devices)
+            else:
+                amount = quantity(document, place)
+                if amount is not None:
+                    amounts.setdefault(group, {})[name] = amount
+    return amounts
+
+
+def _devices(document: Original, place: Path, devices: Mapping[str, int]) -> None:
+    """Drop a number of devices that follows from the parallelism, and note any other."""
+    name = str(place[-1])
+    if name not in devices:
+        document.note(place, "cannot", "devices beside those of the accelerator have no amount here")
+    elif str(document.peek(place)) == str(devices[name]):
+        document.drop(place, _DEVICES)
+    else:
+        document.note(place, "cannot", f"{_DEVICES}, which makes {devices[name]}")
