@@ -160,6 +160,11 @@ class Original:
         """Add a note about the whole document. It decides about no leaf."""
         self._remarks.append(Note(self.file, Path(), fate, reason, key))
 
+    def replace(self, tree: Mapping[str, Any]) -> None:
+        """Replace the content, such as by one into which other documents are merged. Notes and takes stay."""
+        self._tree = copy.deepcopy(dict(tree))
+        self._hide_credentials()
+
     def take_presence(self, path: Path) -> None:
         """Take an empty mapping or list, whose presence has a meaning."""
         if self.peek(path) in ({}, []):

@@ -3,7 +3,7 @@
 What the engine runs, its resources and its variables are read by the readers of the sources.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from models.trees import at as value_at
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108, the engine's shared memory is there
 _TEMPORARY = "/tmp"  # noqa: S108, a folder of the engine
+_HOME = "/home"
+_HIDDEN_FOLDERS = ("/.", "/root/.", "/home/.")
+"""Beginnings of folders below a home, in which programs keep caches and settings."""
 _PROBES = {"livenessProbe": "liveness", "readinessProbe": "readiness", "startupProbe": "startup"}
 _TIMES = {"initialDelaySeconds": "initialDelay", "periodSeconds": "interval", "timeoutSeconds": "timeout"}
 _DEFAULT_PERIOD = 10
@@ -98,7 +101,7 @@ def read_identity(role: Role, pod: Path) -> None:
     for name in _HOST:
         if original.peek(pod / name) is True:
             original.take(pod / name)
-            _privilege(role, True, name)  # noqa: FBT003, the value of the key
+            _privilege(role, True, name)
         else:
             original.drop(pod / name)
 
@@ -108,7 +111,7 @@ def read_security(role: Role, context: Path) -> None:
     original = role.original
     user = original.number(context / "runAsUser")
     if user == _ROOT:
-        _privilege(role, True, "root")  # noqa: FBT003, the value of the key
+        _privilege(role, True, "root")
     elif user is not None:
         role.set(user, "pod", "runAsUser")
     elif original.peek(context / "runAsNonRoot") is False:
@@ -120,11 +123,11 @@ def read_security(role: Role, context: Path) -> None:
     if capabilities:
         _privilege(role, capabilities, "capabilities")
     if original.switch(context / "privileged"):
-        _privilege(role, True, "privileged")  # noqa: FBT003, the value of the key
+        _privilege(role, True, "privileged")
     kind = original.peek(context / "seccompProfile" / "type")
     if kind == _UNCONFINED:
         original.note(context / "seccompProfile", "carried", "pod.privileges.unconfined")
-        _privilege(role, True, "unconfined")  # noqa: FBT003, the value of the key
+        _privilege(role, True, "unconfined")
     elif kind not in {None, "RuntimeDefault"}:
         original.note(context / "seccompProfile", "cannot")
 
@@ -171,6 +174,12 @@ def _probe(role: Role, probe: Path, name: str) -> None:
     for key, seconds in times.items():
         if seconds:
             role.set(f"{seconds}s", "health", name, key)
+    _failures(role, probe, name, period, times)
+
+
+def _failures(role: Role, probe: Path, name: str, period: int, times: Mapping[str, int | None]) -> None:
+    """Read after how many failures a probe has failed, which for the startup probe is a time."""
+    original = role.original
     failures = original.number(probe / "failureThreshold")
     if name != "startup":
         role.set(failures, "health", name, "failureThreshold")
@@ -215,7 +224,7 @@ def _volume(role: Role, place: Path, name: str, mount: Path | None) -> None:
     path = None
     if mount is not None:
         path = original.peek(mount / "mountPath")
-    if original.has(place / "emptyDir") and path in {_SHARED_MEMORY, _TEMPORARY}:
+    if original.has(place / "emptyDir") and _is_folder_of_engine(path):
         _folder_of_engine(role, place, mount, str(path))
         return
     volume = _source(role, place)
@@ -228,6 +237,13 @@ def _volume(role: Role, place: Path, name: str, mount: Path | None) -> None:
         volume["subPath"] = original.text(mount / "subPath")
         volume["readOnly"] = original.switch(mount / "readOnly") or volume.get("readOnly")
     role.set({key: value for key, value in volume.items() if value not in {None, False}}, "pod", "volumes", name)
+
+
+def _is_folder_of_engine(path: object) -> bool:
+    """Tell whether the engine has a folder at a path anyway: shared memory, or a folder below its home."""
+    if not isinstance(path, str):
+        return False
+    return path in {_SHARED_MEMORY, _TEMPORARY, _HOME} or path.startswith(_HIDDEN_FOLDERS)
 
 
 def _folder_of_engine(role: Role, place: Path, mount: Path | None, path: str) -> None:
@@ -246,31 +262,57 @@ def _folder_of_engine(role: Role, place: Path, mount: Path | None, path: str) ->
 
 def _source(role: Role, place: Path) -> dict[str, Any] | None:
     """Return a volume of pod.volumes without its mount; None if no type has its source."""
-    original = role.original
-    if original.has(place / "emptyDir"):
-        original.take_presence(place / "emptyDir")
-        medium = original.text(place / "emptyDir" / "medium") or None
-        size = pods.quantity(original, place / "emptyDir" / "sizeLimit")
-        return {"type": "empty-dir", "medium": medium, "sizeLimit": size}
-    if original.has(place / "configMap"):
-        return {"type": "config-map", "name": original.text(place / "configMap" / "name")}
-    if original.has(place / "secret"):
-        return {"type": "secret", "name": original.text(place / "secret" / "secretName")}
-    if original.has(place / "persistentVolumeClaim"):
-        claim = place / "persistentVolumeClaim"
-        name = original.text(claim / "claimName")
-        return {"type": "claim", "claimName": name, "readOnly": original.switch(claim / "readOnly")}
-    if original.has(place / "hostPath"):
-        kind = original.text(place / "hostPath" / "type") or None
-        return {"type": "host-path", "path": original.text(place / "hostPath" / "path"), "kind": kind}
-    if original.has(place / "csi"):
-        return {"type": "csi", "source": original.take(place / "csi")}
-    if original.has(place / "image"):
-        policy = original.text(place / "image" / "pullPolicy") or None
-        reference = pods.image(original, place / "image" / "reference", role.key_of("pod", "volumes"))
-        return {"type": "image", "reference": reference, "pullPolicy": policy} if reference else None
-    original.note(place, "cannot", "pod.volumes has no such type")
+    for name, source in _SOURCES.items():
+        if role.original.has(place / name):
+            return source(role, place / name)
+    role.original.note(place, "cannot", "pod.volumes has no such type")
     return None
+
+
+def _empty_dir(role: Role, at: Path) -> dict[str, Any]:
+    role.original.take_presence(at)
+    size = pods.quantity(role.original, at / "sizeLimit")
+    return {"type": "empty-dir", "medium": role.original.text(at / "medium") or None, "sizeLimit": size}
+
+
+def _config_map(role: Role, at: Path) -> dict[str, Any]:
+    return {"type": "config-map", "name": role.original.text(at / "name")}
+
+
+def _secret(role: Role, at: Path) -> dict[str, Any]:
+    return {"type": "secret", "name": role.original.text(at / "secretName")}
+
+
+def _claim(role: Role, at: Path) -> dict[str, Any]:
+    name = role.original.text(at / "claimName")
+    return {"type": "claim", "claimName": name, "readOnly": role.original.switch(at / "readOnly")}
+
+
+def _host_path(role: Role, at: Path) -> dict[str, Any]:
+    kind = role.original.text(at / "type") or None
+    return {"type": "host-path", "path": role.original.text(at / "path"), "kind": kind}
+
+
+def _csi(role: Role, at: Path) -> dict[str, Any]:
+    return {"type": "csi", "source": role.original.take(at)}
+
+
+def _image(role: Role, at: Path) -> dict[str, Any] | None:
+    policy = role.original.text(at / "pullPolicy") or None
+    reference = pods.image(role.original, at / "reference", role.key_of("pod", "volumes"))
+    return {"type": "image", "reference": reference, "pullPolicy": policy} if reference else None
+
+
+_SOURCES: Mapping[str, Callable[[Role, Path], dict[str, Any] | None]] = {
+    "emptyDir": _empty_dir,
+    "configMap": _config_map,
+    "secret": _secret,
+    "persistentVolumeClaim": _claim,
+    "hostPath": _host_path,
+    "csi": _csi,
+    "image": _image,
+}
+"""Readers of the sources of volumes."""
 
 
 def _further(role: Role, place: Path, kind: str) -> None:
@@ -337,7 +379,7 @@ def _security(role: Role, context: Path) -> dict[str, Any]:
 
 def _note_lost(original: Original, place: Path) -> None:
     """Note the fields of a further container that only the engine's container has here."""
-    lost: Mapping[str, str] = {
+    lost = {
         "livenessProbe": "further containers have no probes",
         "readinessProbe": "further containers have no probes",
         "startupProbe": "further containers have no probes",
