@@ -171,8 +171,9 @@ class Original:
             self._taken.add(path)
 
     def drop(self, path: Path, reason: str = "") -> None:
-        """Note that the value at a path means nothing here."""
-        self.note(path, "dropped", reason)
+        """Note that the value at a path means nothing here. Nothing is noted about a value that is absent."""
+        if self.has(path):
+            self.note(path, "dropped", reason)
 
     def is_hidden(self, path: Path) -> bool:
         """Tell whether a credential was at a path."""

@@ -58,6 +58,8 @@ def _service(document: Original, configs: Mapping[str, Original], maps: Mapping[
         document.take_presence(prefill)
         converted.set({}, "prefill")
         _role(Role(document, converted, ("prefill",), reason), prefill)
+        tiers = converted.service.get("kvCache", {}).get("tiers", ())
+        serving_pods.separate(converted.service, [tier["volume"] for tier in tiers if "volume" in tier])
     if document.peek(Path("metadata", "annotations", _STOP)) == "true":
         document.take(Path("metadata", "annotations", _STOP))
         _stop(converted)
@@ -162,10 +164,12 @@ def _labels(role: Role, spec: Path) -> None:
 
 def _stop(converted: Converted) -> None:
     """Let a stopped service have no pods."""
-    for service in (converted.service, converted.service.get("prefill")):
-        if isinstance(service, dict):
-            service.pop("autoscaling", None)
-            service["replicas"] = 0
+    roles: list[dict[str, Any]] = [converted.service]
+    if "prefill" in converted.service:
+        roles.append(converted.service["prefill"])
+    for role in roles:
+        role.pop("autoscaling", None)
+        role["replicas"] = 0
 
 
 def _tracing(document: Original, converted: Converted) -> None:

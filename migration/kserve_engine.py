@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from migration import flags, pods
 from migration.accounts import Original, all_leaves
@@ -28,8 +28,8 @@ _PARALLELISM = ("tensor", "pipeline", "data", "dataLocal")
 _ANNOTATIONS = Path("metadata", "annotations")
 _DRA = "serving.kserve.io/exp-dra-"
 _CPU = "cpu"
-_BLOCK_SIZE = "--block-size"
-"""Flag of engines and of simulators of engines."""
+_EVENTS = "--kv-events-config"
+_EVENTS_HERE = "events of the KV cache go to readers as kvCache.events says"
 
 
 def read(role: Role, spec: Path, engine: Path | None) -> None:
@@ -57,7 +57,7 @@ def _program(role: Role, engine: Path) -> ReadArguments:
     texts = [text for text in sequence(original.peek(engine / "args")) if isinstance(text, str)]
     words = _words_of_program([*command, *texts], variables, len(command))
     if not command or _is_shipped(command):
-        original.note(engine / "command", "dropped", "it is the script of KServe's configs, which starts vLLM")
+        original.drop(engine / "command", "it is the script of KServe's configs, which starts vLLM")
         tokens = [(place, text) for place in places if (text := original.text(place)) is not None]
         return _set(role, flags.read_tokens(original, [*additional, *tokens]), variables)
     if words is None:
@@ -77,9 +77,30 @@ def _set(role: Role, arguments: ReadArguments, variables: dict[str, Any]) -> Rea
             role.converted.set(value, *key)
         else:
             role.set(value, *key)
-    role.set(arguments.rest, "engine", "args")
+    rest = _without_events(role, arguments.rest)
+    role.set(rest, "engine", "args")
     role.set(variables, "engine", "env")
+    _note_former_objects(role, [*rest, *(text for text in variables.values() if isinstance(text, str))])
     return arguments
+
+
+def _without_events(role: Role, rest: Sequence[str]) -> list[str]:
+    """Return arguments without those about events of the KV cache, which become a key."""
+    words = list[str]()
+    for flag in parse(rest):
+        if flag.name == _EVENTS:
+            role.converted.enable("kvCache", "events")
+            role.original.remark("differs", _EVENTS_HERE, role.converted.key_of("kvCache"))
+        else:
+            words += flag.tokens
+    return words
+
+
+def _note_former_objects(role: Role, texts: Sequence[str]) -> None:
+    """Ask about texts that name the Service of KServe's endpoint picker."""
+    service = f"{role.original.name}-epp-service"
+    if any(service in text for text in texts):
+        role.original.remark("ask", f"the engine calls the Service {service}, which goes with KServe's object")
 
 
 def _custom(
@@ -88,10 +109,8 @@ def _custom(
     """Let the engine run a program of its own as it is."""
     role.original.take(engine / "command")
     role.original.take(engine / "args")
-    size = next((flag.value for flag in parse(texts) if flag.name == _BLOCK_SIZE and flag.value is not None), "")
-    if size.isdecimal():
-        role.converted.set(int(size), "kvCache", "blockSize")
     role.set("custom", "engine", "type")
+    _note_former_objects(role, texts)
     role.set(list(command), "engine", "command")
     role.set(list(texts), "engine", "args")
     role.set(variables, "engine", "env")
@@ -285,23 +304,24 @@ def _volume(role: Role, system: Path, name: str) -> str | None:
 
 def compare_workers(original: Original, pod: Path, worker: Path) -> None:
     """Drop what the template of a replica's further pods shares with that of its first pod, and note the rest."""
-    first = _by_name(original.peek(pod))
+    first = _items_by_name(original.peek(pod))
     other = original.peek(worker)
     for leaf in all_leaves(other):
-        if _at(first, _named(other, leaf)) != _at(other, leaf):
+        if _at(first, _path_by_names(other, leaf)) != _at(other, leaf):
             original.note(Path(*worker, *leaf), "cannot", "all pods of a replica have the template of its first pod")
 
 
-def _by_name(value: object) -> object:
+def _items_by_name(value: object) -> object:
     """Return a tree whose lists of named items are mappings by name."""
     if isinstance(value, Mapping):
-        return {key: _by_name(inner) for key, inner in value.items()}
+        return {key: _items_by_name(inner) for key, inner in mapping(cast("object", value)).items()}
     if isinstance(value, list):
-        return {mapping(item).get("name", index): _by_name(item) for index, item in enumerate(value)}
+        items = enumerate(sequence(cast("object", value)))
+        return {mapping(item).get("name", index): _items_by_name(item) for index, item in items}
     return value
 
 
-def _named(tree: object, leaf: Path) -> Path:
+def _path_by_names(tree: object, leaf: Path) -> Path:
     """Return a path with names in place of the numbers of items."""
     parts = list[str | int]()
     for part in leaf:
@@ -313,9 +333,9 @@ def _named(tree: object, leaf: Path) -> Path:
 def _at(tree: object, path: Path) -> object:
     for part in path:
         if isinstance(tree, Mapping):
-            tree = tree.get(part)
-        elif isinstance(tree, list) and isinstance(part, int) and part < len(tree):
-            tree = tree[part]
+            tree = cast("Mapping[Any, Any]", tree).get(part)
+        elif isinstance(part, int) and part < len(sequence(tree)):
+            tree = sequence(tree)[part]
         else:
             return None
     return tree

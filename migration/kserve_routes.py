@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from migration import pods, serving_pods
 from migration.accounts import Original
@@ -35,6 +35,8 @@ _GENERATED_FLAGS = frozenset({
     "pool-namespace", "secure-serving", "v", "zap-encoder",
 })  # fmt: skip
 """Flags of the picker that keys of endpointPicker set, or that this program generates."""
+_BLOCK_SIZE = "--block-size"
+"""Flag of engines and of simulators of engines."""
 _GENERATED = "this program sets the flag, or a key of endpointPicker does"
 
 
@@ -149,6 +151,7 @@ def read_picker(document: Original, converted: Converted, maps: Mapping[str, Ori
     if config is not None:
         converted.set("custom", "endpointPicker", "preset")
         converted.set(_complete(config, converted), "endpointPicker", "config")
+        _block_size(config, converted)
         if any(at(plugin, "type") == _PREDICTION for plugin in sequence(config.get("plugins"))):
             converted.set({}, "endpointPicker", "latencyPredictor", "deploy")
     converted.set(document.number(_PICKER / "replicas"), "endpointPicker", "replicas")
@@ -183,7 +186,7 @@ def _tree(document: Original, place: Path, value: object) -> dict[str, Any] | No
     if not isinstance(value, Mapping):
         document.note(place, "cannot", "it is no EndpointPickerConfig")
         return None
-    return dict(mapping(value))
+    return dict(mapping(cast("object", value)))
 
 
 def _complete(config: dict[str, Any], converted: Converted) -> dict[str, Any]:
@@ -194,6 +197,17 @@ def _complete(config: dict[str, Any], converted: Converted) -> dict[str, Any]:
         if plugin.get("type") == "token-producer":
             plugin["parameters"] = {"modelName": model, **mapping(plugin.get("parameters"))}
     return {**config, "plugins": plugins}
+
+
+def _block_size(config: Mapping[str, Any], converted: Converted) -> None:
+    """Set the block size of a program that is no vLLM, if the picker counts its blocks."""
+    counts = any(at(plugin, "parameters", "tokenProcessorConfig") for plugin in sequence(config.get("plugins")))
+    arguments = at(converted.service, "engine", "args")
+    if not counts or at(converted.service, "engine", "type") != "custom":
+        return
+    for flag in parse([text for text in sequence(arguments) if isinstance(text, str)]):
+        if flag.name == _BLOCK_SIZE and (flag.value or "").isdecimal():
+            converted.set(int(flag.value or ""), "kvCache", "blockSize")
 
 
 def _template(document: Original, converted: Converted) -> None:
@@ -214,7 +228,7 @@ def _template(document: Original, converted: Converted) -> None:
     _flags(role, main)
     for place in document.items(pod / "containers"):
         if place != main:
-            _beside(role, place)
+            _picker_container(role, place)
 
 
 def _flags(role: Role, main: Path) -> None:
@@ -225,7 +239,7 @@ def _flags(role: Role, main: Path) -> None:
         document.drop(item, "the program is that of the release's picker")
     places = list(document.items(main / "args"))
     arguments = document.texts(main / "args")
-    kept = dict[str, str]()
+    further = dict[str, str]()
     for flag in parse([*command[1:], *arguments]):
         name = flag.name.removeprefix("--")
         index = flag.index - len(command[1:])
@@ -233,13 +247,13 @@ def _flags(role: Role, main: Path) -> None:
             if name in _GENERATED_FLAGS or not name:
                 document.drop(place, _GENERATED)
         if name and name not in _GENERATED_FLAGS:
-            kept[name] = flag.value or "true"
+            further[name] = flag.value or "true"
     if document.peek(main / "args") and "--metrics-endpoint-auth=false" in arguments:
         role.converted.disable("endpointPicker", "metricsAuth")
-    role.set(kept, "flags")
+    role.set(further, "flags")
 
 
-def _beside(role: Role, place: Path) -> None:
+def _picker_container(role: Role, place: Path) -> None:
     """Read a container beside the picker."""
     document = role.original
     name = document.text(place / "name")

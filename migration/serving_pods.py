@@ -3,7 +3,7 @@
 What the engine runs, its resources and its variables are read by the readers of the sources.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,8 @@ _DEFAULT_PERIOD = 10
 _DEFAULT_FAILURES = 3
 """Values of a probe that states none (kubernetes, pkg/apis/core/v1/defaults.go)."""
 _HOST = ("hostIPC", "hostNetwork", "hostPID")
+_OF_ROLE = ("engine", "parallelism", "resources", "pod", "health", "rollout")
+"""Keys of a service that prefill inherits."""
 _ROOT = 0
 _UNCONFINED = "Unconfined"
 _UNMOUNTED = "no container mounts the volume"
@@ -50,6 +52,24 @@ class Role:
     def key_of(self, *keys: str | int) -> Path:
         """Return the path of a key of the role."""
         return self.converted.key_of(*self.keys, *keys)
+
+
+def separate(service: dict[str, Any], shared: Sequence[str] = ()) -> None:
+    """Let prefill not inherit what only decode has. `shared` are volumes that all roles have."""
+    prefill = service["prefill"]
+    for name in _OF_ROLE:
+        _remove_inherited(service, prefill, name, shared)
+
+
+def _remove_inherited(decode: Mapping[str, Any], prefill: dict[str, Any], name: str, shared: Sequence[str]) -> None:
+    if name in shared or name not in decode:
+        return
+    if isinstance(decode[name], dict) and decode[name] and "type" not in decode[name]:
+        inner = prefill.setdefault(name, {})
+        for key in decode[name]:
+            _remove_inherited(decode[name], inner, key, shared)
+    else:
+        prefill.setdefault(name, None)
 
 
 def engine_place(role: Role, pod: Path, name: str) -> Path | None:
