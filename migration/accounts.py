@@ -39,12 +39,12 @@ class Original:
         self.file = file
         """Name of the file in notes, with the name of the object if the file has several."""
         self.table = table
-        self._tree = copy.deepcopy(dict(tree))
+        self._tree, hidden = without_credentials(tree)
         self._taken = set[Path]()
         self._noted = dict[Path, Note]()
         self._keys = dict[Path, Path]()
         self._remarks = list[Note]()
-        self._hide_credentials()
+        self._note_credentials(hidden)
 
     @property
     def kind(self) -> str:
@@ -211,8 +211,8 @@ class Original:
             return self._untaken(leaf, row)
         if row is None:
             return Note(self.file, leaf, "carried", "its presence")
-        if row.fate == "differs":
-            return Note(self.file, self._noted_place(leaf, row), "differs", row.reason, self._keys.get(taken))
+        if row.fate in {"differs", "dropped"}:
+            return Note(self.file, self._noted_place(leaf, row), row.fate, row.reason, self._keys.get(taken))
         return Note(self.file, leaf, "carried", row.key)
 
     def _untaken(self, leaf: Path, row: FieldRow | None) -> Note:
@@ -238,12 +238,20 @@ class Original:
         """Return the path of a note: that of the row, so that one note is about all leaves below it."""
         return Path(*leaf[: len(row.parts)])
 
-    def _hide_credentials(self) -> None:
-        for path in list(_credential_places(self._tree)):
+    def _note_credentials(self, paths: Iterable[Path]) -> None:
+        for path in paths:
             row = self.table.row(path)
-            _replace(self._tree, path, HIDDEN)
             if row is None or row.fate != "dropped":
                 self.note(path, "cannot", _IN_CLEAR)
+
+
+def without_credentials(tree: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Path, ...]]:
+    """Return a copy of a tree with `HIDDEN` in place of credentials, and the paths of these."""
+    shown = copy.deepcopy(dict(tree))
+    paths = tuple(_credential_places(shown))
+    for path in paths:
+        _replace(shown, path, HIDDEN)
+    return shown, paths
 
 
 def _credential_places(tree: dict[str, Any]) -> Iterator[Path]:

@@ -1,0 +1,145 @@
+"""Properties of all readers: every leaf is accounted for, and nothing of a broken file gets out."""
+
+import copy
+import random
+from pathlib import Path as File
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cli import convert
+from migration import conversion, files
+from migration.accounts import all_leaves
+from migration.fields import FATES
+from models.problems import ConfigError
+
+SAMPLES = {
+    path.stem: files.documents(path.read_text(encoding="utf-8"), path.name)
+    for path in sorted(File(__file__).with_name("samples").glob("*.yaml"))
+}
+MAIN = {
+    name: documents
+    for name, documents in SAMPLES.items()
+    if any(document.kind in conversion.kinds() for document in documents)
+}
+TOKEN = "hf_" + "aB3dE6gH9j" * 4
+BROKEN = [
+    *(None, True, -1, 2.5, 10**30, "", "…", "latest", TOKEN, f"--api-key={TOKEN}"),
+    *([], {}, [[]], [None], {"a": TOKEN}, "\x00\x1b[2J", "x" * 70_000),
+]
+OPEN = frozenset({"labels", "annotations", "nodeSelector", "requests", "limits"})
+"""Mappings that may have any key."""
+_FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def at(tree, path):
+    for part in path:
+        tree = tree[part]
+    return tree
+
+
+def changed(documents, path, value):
+    """Return documents with another value at a path of the first one."""
+    tree = copy.deepcopy(documents[0].tree)
+    at(tree, path.parent)[path[-1]] = value
+    return [files.RawDocument(documents[0].file, tree), *documents[1:]]
+
+
+def other(value):
+    """Return another value of the same kind, which its field may have, too."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, str) and value.isdigit():
+        return str(int(value) + 1)
+    return f"{value}x"
+
+
+def places(documents):
+    return list(all_leaves(documents[0].tree))
+
+
+@pytest.mark.parametrize("name", MAIN)
+def test_each_leaf_of_a_sample_has_one_fate_and_each_mapping_notices_a_stranger(name):
+    documents = MAIN[name]
+    (original, *_) = conversion.convert(documents).documents
+    fates = original.fates()
+    assert set(fates) == set(places(documents))
+    assert set(fates.values()) <= set(FATES)
+    reasons = [note.reason for note in original.notes()]
+    assert not any("has no key for the value" in reason or "does not know" in reason for reason in reasons)
+
+
+@_FEW
+@given(st.data())
+def test_a_leaf_that_nobody_knows_makes_a_note_wherever_it_is(data):
+    documents = MAIN[data.draw(st.sampled_from(sorted(MAIN)))]
+    mappings = {path.parent for path in places(documents) if isinstance(path[-1], str)}
+    open_maps = {"labels", "annotations", "nodeSelector", "requests", "limits"}
+    holder = data.draw(
+        st.sampled_from(sorted(path for path in mappings if path[-1:] != () and path[-1] not in open_maps))
+    )
+    name = data.draw(st.from_regex(r"zz[a-z]{1,8}", fullmatch=True))
+    (original, *_) = conversion.convert(changed(documents, holder / name, 1)).documents
+    row = original.table.row(holder / name)
+    expected = {"cannot"}
+    if row is not None and row.fate == "dropped":
+        expected = {"dropped"}
+    item = original.fates()[holder / name]
+    assert item in expected or original.fates()[holder / "name"] == "dropped"
+
+
+@_FEW
+@given(st.data())
+def test_a_carried_leaf_changes_the_result_and_a_dropped_one_does_not(data):
+    documents = MAIN[data.draw(st.sampled_from(sorted(MAIN)))]
+    before = conversion.convert(documents)
+    (original, *_) = before.documents
+    fates = {path: fate for path, fate in original.fates().items() if path[0] not in {"apiVersion", "kind"}}
+    path, fate = data.draw(st.sampled_from(sorted(fates.items())))
+    value = at(documents[0].tree, path)
+    after = conversion.convert(changed(documents, path, other(value)))
+    (edited, *_) = after.documents
+    results = [
+        [(service.key, service.service, service.stack) for service in result.services] for result in (before, after)
+    ]
+    if fate == "dropped" and edited.fates().get(path) == "dropped":
+        assert results[0] == results[1], path
+    if fate == "carried" and value not in ({}, []):
+        assert results[0] != results[1] or [*original.notes()] != [*edited.notes()], path
+
+
+def broken_trees():
+    """Yield the samples, each time with a few places broken."""
+    source = random.Random(39)
+    names = sorted(MAIN)
+    for number in range(300):
+        documents = MAIN[names[number % len(names)]]
+        for _ in range(source.randint(1, 4)):
+            leaves = places(documents)
+            path = source.choice(leaves)
+            path = type(path)(*path[: source.randint(1, len(path))])
+            documents = changed(documents, path, source.choice(BROKEN))
+            if not isinstance(documents[0].tree, dict):
+                break
+        yield number, documents
+
+
+def test_300_broken_files_end_without_a_traceback_and_without_a_credential():
+    outcomes = set()
+    for number, documents in broken_trees():
+        try:
+            result = convert.convert(documents)
+        except ConfigError as error:
+            shown = str(error)
+            outcomes.add("refused")
+        else:
+            shown = "\n".join([result.text, *map(str, result.notes)])
+            outcomes.add("lost")
+            assert isinstance(yaml.safe_load(result.text), dict), number
+        assert TOKEN not in shown, number
+        assert "\x1b" not in shown, number
+    assert outcomes == {"refused", "lost"}
