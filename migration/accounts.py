@@ -160,14 +160,20 @@ class Original:
         """Add a note about the whole document. It decides about no leaf."""
         self._remarks.append(Note(self.file, Path(), fate, reason, key))
 
+    def replace(self, tree: Mapping[str, Any]) -> None:
+        """Replace the content, such as by one into which other documents are merged. Notes and takes stay."""
+        self._tree = copy.deepcopy(dict(tree))
+        self._hide_credentials()
+
     def take_presence(self, path: Path) -> None:
         """Take an empty mapping or list, whose presence has a meaning."""
         if self.peek(path) in ({}, []):
             self._taken.add(path)
 
     def drop(self, path: Path, reason: str = "") -> None:
-        """Note that the value at a path means nothing here."""
-        self.note(path, "dropped", reason)
+        """Note that the value at a path means nothing here. Nothing is noted about a value that is absent."""
+        if self.has(path):
+            self.note(path, "dropped", reason)
 
     def is_hidden(self, path: Path) -> bool:
         """Tell whether a credential was at a path."""

@@ -49,7 +49,11 @@ def read(document: Original, paths: Sequence[Path]) -> ReadArguments:
 
     What is no text is noted as lost, and so is a flag whose value is a credential.
     """
-    tokens = [(path, text) for path in paths if (text := _token(document, path)) is not None]
+    return read_tokens(document, [(path, text) for path in paths if (text := _token(document, path)) is not None])
+
+
+def read_tokens(document: Original, tokens: Sequence[tuple[Path, str]]) -> ReadArguments:
+    """Return the arguments in some tokens, each with its place in a document, which counts as taken already."""
     arguments = ReadArguments()
     for flag in flags.parse([text for _, text in tokens]):
         places = [path for path, _ in tokens[flag.index : flag.index + len(flag.tokens)]]

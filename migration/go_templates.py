@@ -29,7 +29,7 @@ class UnknownActionError(ValueError):
 
 
 @dataclass(slots=True)
-class _Condition:
+class _Conditional:
     """A condition around the text that is read."""
 
     taken: bool
@@ -46,7 +46,7 @@ def fill(text: str, values: Mapping[str, Any]) -> str:
     if "{{" not in text:
         return text
     pieces = list[str]()
-    branches = list[_Condition]()
+    branches = list[_Conditional]()
     end = 0
     trims = False
     for action in _ACTION.finditer(text):
@@ -75,22 +75,22 @@ def child_name(parent: str, suffix: str) -> str:
     return f"{parent[:head]}{digest}{suffix}"
 
 
-def _is_taken(branches: Sequence[_Condition]) -> bool:
+def _is_taken(branches: Sequence[_Conditional]) -> bool:
     return all(branch.taken for branch in branches)
 
 
-def _result(action: str, values: Mapping[str, Any], branches: list[_Condition]) -> str:
+def _result(action: str, values: Mapping[str, Any], branches: list[_Conditional]) -> str:
     """Return the text that an action stands for, after a condition has been entered or left."""
     if action.startswith("if "):
         outside = _is_taken(branches)
-        branches.append(_Condition(outside and bool(_value(action.removeprefix("if ").strip(), values)), outside))
+        branches.append(_Conditional(outside and bool(_value(action.removeprefix("if ").strip(), values)), outside))
         return ""
     if action in {"else", "end"}:
         if not branches:
             raise UnknownActionError(f"{{{{ {action} }}}} without {{{{ if }}}}")
         branch = branches.pop()
         if action == "else":
-            branches.append(_Condition(branch.outside and not branch.taken, branch.outside))
+            branches.append(_Conditional(branch.outside and not branch.taken, branch.outside))
         return ""
     if not _is_taken(branches):
         return ""

@@ -17,6 +17,8 @@ from planning.ground import tables
 
 SHIPPED_PREFIX = "kserve-"
 """Beginning of the names of the configs that KServe's installation brings (`LLM_INFERENCE_SERVICE_CONFIG_PREFIX`)."""
+_NAMESPACE = "default"
+"""Namespace of objects whose files name none, as kubectl has it."""
 _PODS = frozenset({"template", "worker"})
 """Keys of the specs of pods."""
 _Tree = Mapping[str, Any]
@@ -81,7 +83,7 @@ def values(tree: _Tree, spec: _Tree) -> dict[str, Any]:
     metadata = mapping(tree.get("metadata"))
     model = {"Name": at(spec, "model", "name") or metadata.get("name"), "URI": at(spec, "model", "uri")}
     return {
-        "ObjectMeta": {"Name": metadata.get("name"), "Namespace": metadata.get("namespace")},
+        "ObjectMeta": {"Name": metadata.get("name"), "Namespace": metadata.get("namespace") or _NAMESPACE},
         "Spec": {"Model": model},
         "GlobalConfig": {"EnableTLS": False},
     }

@@ -1,18 +1,22 @@
 """Reader of pods and containers in the syntax of Kubernetes: environment, resources, placement, images."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from migration import flags
 from migration.accounts import HIDDEN, Original
 from models import image_references
 from models.paths import Path
+from planning.hardware import accelerators
 
 _TOLERATION = ("key", "operator", "value", "effect")
 _SOURCES = {"secretKeyRef": ("name", "key"), "configMapKeyRef": ("name", "key"), "fieldRef": ("fieldPath",)}
 """Texts of the sources of a variable, by the name of the source."""
 _LATEST = "its tag is latest, which is no version: give the digest that runs, or leave the release's image"
 _SEVERAL = "the name is repeated, and the last value counts"
+_LIBRARY = "docker.io/library/"
+"""Place of images whose names have neither a registry nor a folder."""
 _DEVICES = "the number of devices follows from parallelism"
 
 
@@ -22,7 +26,14 @@ def image(document: Original, path: Path, key: Path | None = None) -> str | None
     if isinstance(reference, str) and _is_unversioned(reference):
         document.note(path, "ask", _LATEST, key)
         return None
-    return document.text(path, key) or None
+    return _whole(document.text(path, key)) or None
+
+
+def _whole(reference: str | None) -> str | None:
+    """Return a reference with the registry that Kubernetes adds to a name without one."""
+    if reference is None or "/" in reference:
+        return reference
+    return f"{_LIBRARY}{reference}"
 
 
 def _is_unversioned(reference: str) -> bool:
@@ -134,19 +145,26 @@ def quantity(document: Original, path: Path) -> str | None:
 def resources(document: Original, path: Path, devices: Mapping[str, int]) -> dict[str, dict[str, str]]:
     """Take requests and limits of a container without its devices.
 
-    `devices` is the number of devices by resource that follows from the parallelism. Another number is noted as lost.
+    Resources of other kinds, such as network cards, stay. `devices` is the number of devices by resource that follows
+    from the parallelism. Another number is noted as lost.
     """
     amounts = dict[str, dict[str, str]]()
     for group in ("requests", "limits"):
         for name in document.keys(path / group):
             place = path / group / name
-            if "/" in name:
+            if name in devices or name in _resources_of_classes():
                 _devices(document, place, devices)
             else:
                 amount = quantity(document, place)
                 if amount is not None:
                     amounts.setdefault(group, {})[name] = amount
     return amounts
+
+
+@cache
+def _resources_of_classes() -> frozenset[str]:
+    """Return the names of the resources of all accelerator classes."""
+    return accelerators.resource_names(accelerators.classes({}))
 
 
 def _devices(document: Original, place: Path, devices: Mapping[str, int]) -> None:
