@@ -60,7 +60,6 @@ def test_a_converted_service_serves_as_the_operators_objects(name):
     assert unannounced(name, theirs(name)) == EXPECTED[name]
 
 
-
 def engine(objects):
     return objects[0]["spec"]["template"]["spec"]["containers"][0]
 
