@@ -162,8 +162,8 @@ class Original:
 
     def replace(self, tree: Mapping[str, Any]) -> None:
         """Replace the content, such as by one into which other documents are merged. Notes and takes stay."""
-        self._tree = copy.deepcopy(dict(tree))
-        self._hide_credentials()
+        self._tree, hidden = without_credentials(tree)
+        self._note_credentials(hidden)
 
     def take_presence(self, path: Path) -> None:
         """Take an empty mapping or list, whose presence has a meaning."""
