@@ -8,15 +8,16 @@ values that this program refuses are commented out, each with the reason.
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cli import trial
 from cli.trial import Tried
 from facts import regular_files
 from facts.regular_files import LARGEST_YAML, UnreadableError
-from migration import assembly, conversion, files, notes, printing
+from migration import assembly, contract, conversion, files, notes, printing
 from migration.conversion import Conversion
 from migration.fields import Fate
 from migration.files import RawDocument
@@ -44,6 +45,10 @@ class PrintedConfiguration:
     """All notes, the worst first."""
     counts: dict[Fate, int]
     """Number of fields with each fate."""
+    objects: tuple[Mapping[str, Any], ...]
+    """Objects that the configuration makes."""
+    source: str
+    """Name of the source of the first service."""
 
     @property
     def is_whole(self) -> bool:
@@ -63,6 +68,8 @@ def add_options(parser: ArgumentParser) -> None:
     text = "namespace of services whose files name none"
     parser.add_argument("-n", "--namespace", metavar="NAME", help=text)
     parser.add_argument("-o", "--output", metavar="FILE", help="write the configuration to a file")
+    text = "objects that the other system renders: list the differences of what serves from those of this program"
+    parser.add_argument("--compare", metavar="RENDERED", help=text)
     parser.add_argument("--notes", action="store_true", help="print notes about all fields, carried and dropped too")
 
 
@@ -82,9 +89,22 @@ def run(options: Namespace) -> int:
     if options.notes:
         hint = ""
     sys.stderr.write(f"{notes.summary(result.counts)}{hint}\n")
-    if result.is_whole:
+    is_alike = options.compare is None or _compare(result, _documents([options.compare]), options.notes)
+    if result.is_whole and is_alike:
         return 0
     return LOST
+
+
+def _compare(result: PrintedConfiguration, theirs: Iterable[RawDocument], shows_announced: bool) -> bool:  # noqa: FBT001
+    """Print the differences between two renderings, and return whether all of them are announced."""
+    ours = contract.contracts(result.objects)
+    differences = list(contract.differences(ours, contract.contracts(raw.tree for raw in theirs), result.source))
+    for difference in differences:
+        if shows_announced or difference.reason is None:
+            sys.stderr.write(f"{difference}\n")
+    unannounced = sum(difference.reason is None for difference in differences)
+    sys.stderr.write(f"{unannounced} differences, and {len(differences) - unannounced} that are announced\n")
+    return not unannounced
 
 
 def convert(
@@ -110,7 +130,13 @@ def convert(
     trial_result = trial.run(tree)
     text = printing.text(trial_result.tree, (*assembled.notes, *further), trial_result.refused)
     all_notes = [*_notes(converted), *assembled.notes, *further, *_refusals(trial_result)]
-    return PrintedConfiguration(text, tuple(notes.by_weight(all_notes)), _counts(converted, all_notes))
+    return PrintedConfiguration(
+        text,
+        tuple(notes.by_weight(all_notes)),
+        _counts(converted, all_notes),
+        trial_result.objects,
+        converted.source,
+    )
 
 
 def _documents(paths: Iterable[str]) -> list[RawDocument]:

@@ -1,11 +1,11 @@
 """Trial of a configuration that a program wrote: values that are refused are taken out until the rest plans."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from composition import Given, Refusal, compose
+from composition import Composition, Given, compose
 from judging.validation import SchemaError
 from migration.printing import CommentedOut
 from models import cleartext
@@ -18,6 +18,7 @@ from planning.ground.marks import StackName
 _NAME = StackName("organization", "inference-stacks", "converted")
 _MOST_ROUNDS = 60
 """Maximum number of trials. A trial after which something is left to refuse takes out at least one value."""
+_WITHOUT_SERVICE = "is of no use without a service; write the services below"
 _UNPLANNED = "the program cannot plan the configuration"
 
 
@@ -30,6 +31,8 @@ class Tried:
     refused: tuple[CommentedOut, ...]
     credentials: tuple[Path, ...]
     """Paths of credentials, which are shown nowhere."""
+    objects: tuple[Mapping[str, Any], ...] = ()
+    """Objects that the accepted configuration makes."""
 
 
 def run(tree: dict[str, Any]) -> Tried:
@@ -40,22 +43,25 @@ def run(tree: dict[str, Any]) -> Tried:
         _remove(tree, path)
     refused = list[CommentedOut]()
     for _ in range(_MOST_ROUNDS):
-        problems = _problems(tree)
-        if not problems or not tree:
-            return Tried(tree, tuple(refused), tuple(credentials))
-        refused += _take_out(tree, problems)
+        if not mapping(tree.get("services")):
+            rest = [CommentedOut(Path(key), value, _WITHOUT_SERVICE) for key, value in tree.items() if value]
+            return Tried({}, (*rest, *refused), tuple(credentials))
+        result = _compose(tree)
+        if isinstance(result, Composition):
+            objects = tuple(rendered.manifest for rendered in result.objects)
+            return Tried(tree, tuple(refused), tuple(credentials), objects)
+        refused += _take_out(tree, result)
     return Tried({}, (*refused, CommentedOut(Path("services"), tree.get("services"), _UNPLANNED)), tuple(credentials))
 
 
-def _problems(tree: dict[str, Any]) -> Sequence[Problem]:
-    if not mapping(tree.get("services")):
-        return ()
+def _compose(tree: dict[str, Any]) -> Composition | Sequence[Problem]:
+    """Return the composition of a configuration, or the problems for which it is refused."""
     try:
         result = compose(copy.deepcopy(tree), Given(NOTHING_READ), _NAME, asks_sources=False)
     except ConfigError as error:
         return error.problems
-    if not isinstance(result, Refusal):
-        return ()
+    if isinstance(result, Composition):
+        return result
     if isinstance(result.error, SchemaError):
         return [Problem(Path("services"), _UNPLANNED)]
     return result.error.problems

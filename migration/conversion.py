@@ -26,6 +26,8 @@ class Conversion:
     """All documents, those that no reader knows too."""
     strangers: tuple[Note, ...]
     """Notes about documents that no reader knows."""
+    source: str = ""
+    """Name of the reader of the first service; empty if there is no service."""
 
 
 def kinds() -> tuple[str, ...]:
@@ -48,15 +50,17 @@ def convert(
     services = list[Converted]()
     documents = list[Original]()
     known = set[int]()
-    for reader in READERS.values():
+    source = ""
+    for name, reader in READERS.items():
         main = _documents(sources, reader.TABLES, origin, known)
         if main:
             beside = _documents((*sources, *companions), reader.COMPANIONS, None, known)
             services += reader.read(main, beside)
             documents += (*main, *beside)
-    strangers = [source for source in (*sources, *companions) if id(source) not in known]
-    notes = tuple(Note(source.file, Path(), "cannot", _UNKNOWN_KIND) for source in strangers)
-    return Conversion(tuple(services), tuple(documents), notes)
+            source = source or name
+    strangers = [raw for raw in (*sources, *companions) if id(raw) not in known]
+    notes = tuple(Note(raw.file, Path(), "cannot", _UNKNOWN_KIND) for raw in strangers)
+    return Conversion(tuple(services), tuple(documents), notes, source)
 
 
 def _documents(

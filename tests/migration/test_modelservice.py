@@ -7,6 +7,7 @@ import pytest
 from cli import convert
 from migration import conversion, fields, files, modelservice
 from migration.accounts import Original
+from migration.notes import is_loud
 from models.paths import Path
 
 SAMPLES = File(__file__).with_name("samples")
@@ -44,76 +45,11 @@ def test_the_samples_have_every_field():
     assert expected - rows == set()
 
 
-def test_everything_of_the_largest_sample_has_its_place():
-    (service,) = conversion.convert(sample("full")).services
-    assert service.key == "qwen3-0-6b"
-    assert service.stack == {
-        "namespace": "ml",
-        "gateway": {"name": "gw", "namespace": "infra", "provider": "istio"},
-        "observability": {"metrics": {"type": "prometheus-operator"}},
-    }
-    assert service.service == {
-        "model": {
-            "name": "Qwen/Qwen3-0.6B",
-            "source": "kit://harbor.local/models/qwen3:v1",
-            "insecure": True,
-            "secrets": ["reg"],
-            "maxModelLen": 8192,
-        },
-        "storage": {"type": "ephemeral", "mountPath": "/models"},
-        "pod": {
-            "imagePullSecrets": [{"name": "reg"}, {"name": "reg2"}],
-            "nodeSelector": {"gpu": "h200"},
-            "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
-            "annotations": {"x": "y"},
-        },
-        "engine": {
-            "image": "registry.example/vllm-openai:v0.21.0",
-            "imagePullPolicy": "Always",
-            "port": 8000,
-            "env": {
-                "VLLM_NIXL_SIDE_CHANNEL_PORT": "5600",
-                "HF_TOKEN": {"secretKeyRef": {"name": "hub", "key": "token", "optional": True}},
-            },
-            "args": ["--seed", "1"],
-        },
-        "accelerator": "nvidia",
-        "replicas": 2,
-        "parallelism": {"tensor": 2, "data": 4, "dataLocal": 4},
-        "resources": {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"memory": "96Gi"}},
-        "prefill": {
-            "replicas": 1,
-            "parallelism": {"tensor": 1, "data": 1, "dataLocal": 1},
-            "resources": {"requests": {"cpu": "4"}},
-            "pod": {
-                "nodeSelector": {"gpu": "l40s"},
-                "tolerations": [
-                    {
-                        "key": "prefill",
-                        "operator": "Equal",
-                        "value": "only",
-                        "effect": "NoExecute",
-                        "tolerationSeconds": 60,
-                    }
-                ],
-                "annotations": {"x": "z"},
-            },
-        },
-        "kvCache": {"connector": "nixlv2"},
-        "sidecar": {"image": "registry.example/proxy:1", "enginePort": 8200, "logLevel": "debug"},
-        "endpointPicker": {
-            "image": "registry.example/epp:1",
-            "replicas": 3,
-            "resources": {"requests": {"cpu": "2"}, "limits": {"memory": "4Gi"}},
-            "port": 9002,
-            "failureMode": "FailClose",
-        },
-        "route": {
-            "matches": [{"headers": {"OtterScale-Model-Name": "qwen3-0.6b"}}],
-            "hostnames": ["a.example.com"],
-        },
-        "metrics": {"path": "/metrics", "interval": "15s"},
-    }
+@pytest.mark.parametrize("name", ["full", "min", "alt"])
+def test_a_sample_becomes_the_configuration_that_was_reviewed(name, golden):
+    result = convert.convert(sample(name))
+    notes = "".join(f"# {note}\n" for note in result.notes if is_loud(note))
+    golden(SAMPLES.with_name("goldens") / f"modelservice-{name}.yaml", f"{result.text}{notes}")
 
 
 @pytest.mark.parametrize("name", ["full", "min", "alt"])
