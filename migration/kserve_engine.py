@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from migration import flags, pods
+from migration import flags, pods, serving_pods
 from migration.accounts import Original, all_leaves
 from migration.flags import ReadArguments
 from migration.serving_pods import Role
@@ -44,6 +44,7 @@ def read(role: Role, spec: Path, engine: Path | None) -> None:
     devices = _accelerator(role, engine, layout)
     if engine is not None:
         role.set(pods.resources(role.original, engine / "resources", devices), "resources")
+        serving_pods.keep_image(role, engine / "image")
     _offloading(role, spec / "kvCacheOffloading")
 
 
@@ -55,7 +56,7 @@ def _program(role: Role, engine: Path) -> ReadArguments:
     command = [text for text in sequence(original.peek(engine / "command")) if isinstance(text, str)]
     places = list(original.items(engine / "args"))
     texts = [text for text in sequence(original.peek(engine / "args")) if isinstance(text, str)]
-    words = _words_of_program([*command, *texts], variables, len(command))
+    words = words_of_program([*command, *texts], variables, len(command))
     if not command or _is_shipped(command):
         original.drop(engine / "command", "it is the script of KServe's configs, which starts vLLM")
         tokens = [(place, text) for place in places if (text := original.text(place)) is not None]
@@ -162,7 +163,7 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def _words_of_program(program: Sequence[str], variables: Mapping[str, Any], length: int) -> list[str] | None:
+def words_of_program(program: Sequence[str], variables: Mapping[str, Any], length: int) -> list[str] | None:
     """Return the arguments of vLLM in a command line; None if it starts something else.
 
     `length` is the number of words of the command itself.

@@ -11,7 +11,10 @@ from migration import pods
 from migration.accounts import Original
 from migration.converted import Converted
 from models.paths import Path
+from models.stack import Stack
 from models.trees import at as value_at
+from planning import releases
+from planning.hardware import accelerators
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108, the engine's shared memory is there
 _TEMPORARY = "/tmp"  # noqa: S108, a folder of the engine
@@ -49,6 +52,13 @@ class Role:
         if value is not None and value not in ("", {}, []):
             self.converted.set(value, *self.keys, *keys)
 
+    def unset(self, *keys: str) -> None:
+        """Remove a key of the role."""
+        holder: dict[str, Any] = self.converted.service
+        for key in (*self.keys, *keys[:-1]):
+            holder = holder.get(key, {})
+        holder.pop(keys[-1], None)
+
     def key_of(self, *keys: str | int) -> Path:
         """Return the path of a key of the role."""
         return self.converted.key_of(*self.keys, *keys)
@@ -70,6 +80,19 @@ def _remove_inherited(decode: Mapping[str, Any], prefill: dict[str, Any], name: 
             _remove_inherited(decode[name], inner, key, shared)
     else:
         prefill.setdefault(name, None)
+
+
+def keep_image(role: Role, place: Path) -> None:
+    """Let an engine without a version keep its image if the release has none for the accelerator."""
+    target = role.converted.service
+    for key in role.keys:
+        target = target[key]
+    if value_at(target, "engine", "image") is not None:
+        return
+    shipped = accelerators.classes({}).get(str(target.get("accelerator")))
+    images = releases.channel(Stack.model_fields["release"].default).images.engine
+    if value_at(target, "engine", "type") == "custom" or shipped is None or shipped.vendor not in images:
+        role.set(pods.unversioned_image(role.original, place), "engine", "image")
 
 
 def engine_place(role: Role, pod: Path, name: str) -> Path | None:
