@@ -38,6 +38,7 @@ _ZAP = {
 }
 """Flags of the sidecar by the values that set them."""
 _MODEL_CACHE = "/model-cache"
+_TOKEN = "HF_TOKEN"  # noqa: S105, the name of a variable
 
 
 def read(documents: Sequence[Original], companions: Sequence[Original]) -> list[Converted]:  # noqa: ARG001
@@ -51,8 +52,9 @@ def _service(document: Original) -> Converted:
     converted = Converted(_key(document), documents=(document,))
     document.remark("ask", _PLACES)
     document.remark("differs", _VARIABLES)
-    _model(document, converted)
+    needs = _of_roles(document, converted)
     decode = Role(document, converted, (), f"taken over from values of {NAME}")
+    _set_needs(decode, needs)
     has_prefill = _has_prefill(document)
     if document.peek(_DECODE / "create") is False:
         document.note(_DECODE / "create", "cannot")
@@ -68,6 +70,7 @@ def _service(document: Original) -> Converted:
         document.take(_PREFILL / "create")
         converted.set({}, "prefill")
         prefill = Role(document, converted, ("prefill",), decode.reason)
+        _set_needs(prefill, needs)
         chart_roles.read(ChartRole(prefill, _PREFILL, has_sidecar=False))
         separate(converted.service)
     else:
@@ -98,7 +101,18 @@ def _has_prefill(document: Original) -> bool:
     return document.peek(_PREFILL / "create") is not False and isinstance(replicas, int) and replicas > 0
 
 
-def _model(document: Original, converted: Converted) -> None:
+def _hub_cache(converted: Converted, place: str, mount: str) -> dict[str, Any]:
+    """Let the engine read its model from the cache of a hub in a claim. Returns what each role needs for it."""
+    claim, *folders = place.split("/")
+    converted.set(f"hf://{'/'.join(folders[-2:])}", "model", "source")
+    converted.set({"type": "engine"}, "storage")
+    volume = {"type": "claim", "claimName": claim, "mountPath": mount}
+    cache = f"{mount}/{'/'.join(folders[:-2])}"
+    return {"pod": {"volumes": {"model-storage": volume}}, "engine": {"env": {"HF_HUB_CACHE": cache}}}
+
+
+def _of_roles(document: Original, converted: Converted) -> dict[str, Any]:
+    """Read where weights come from. Returns what each role needs for weights in a claim."""
     name = document.text(_ARTIFACTS / "name")
     converted.set(name, "model", "name")
     uri = (document.text(_ARTIFACTS / "uri") or (f"hf://{name}" if name else "")).replace('"', "")
@@ -109,37 +123,29 @@ def _model(document: Original, converted: Converted) -> None:
         converted.set(uri, "model", "source")
         converted.set([secret] if secret else None, "model", "secrets")
         size = document.text(_ARTIFACTS / "size", converted.key_of("storage"))
-        storage = {"sizeLimit": size, "mountPath": mount}
-        stated = {key: value for key, value in storage.items() if value}
+        stated = {key: value for key, value in (("sizeLimit", size), ("mountPath", mount)) if value}
         converted.set({"type": "ephemeral", **stated} if stated else None, "storage")
-        return
+        return {}
     document.drop(_ARTIFACTS / "size", "the claim has its size")
+    needs: dict[str, Any] = {}
     if scheme == "pvc":
         converted.set(uri.rstrip("/"), "model", "source")
         document.drop(_ARTIFACTS / "mountPath", "the engine reads the weights at a path of this program")
-        _token(converted, secret)
     elif scheme == "pvc+hf":
-        _hub_cache(converted, place, mount or _MODEL_CACHE)
-        _token(converted, secret)
+        needs = _hub_cache(converted, place, mount or _MODEL_CACHE)
     else:
         document.note(_ARTIFACTS / "uri", "cannot", key=converted.key_of("model"))
-
-
-def _token(converted: Converted, secret: str | None) -> None:
-    """Give the engine the token of a hub, which nothing else needs for weights in a claim."""
     if secret:
-        converted.set({"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}}, "engine", "env", "HF_TOKEN")
+        token = {"secretKeyRef": {"name": secret, "key": _TOKEN}}
+        needs.setdefault("engine", {}).setdefault("env", {})[_TOKEN] = token
+    return needs
 
 
-def _hub_cache(converted: Converted, place: str, mount: str) -> None:
-    """Let the engine read its model from the cache of a hub in a claim."""
-    claim, *folders = place.split("/")
-    model = "/".join(folders[-2:])
-    cache = "/".join((mount, *folders[:-2]))
-    converted.set(f"hf://{model}", "model", "source")
-    converted.set({"type": "engine"}, "storage")
-    converted.set({"type": "claim", "claimName": claim, "mountPath": mount}, "pod", "volumes", "model-storage")
-    converted.set(cache, "engine", "env", "HF_HUB_CACHE")
+def _set_needs(role: Role, needs: Mapping[str, Any]) -> None:
+    for name, value in mapping(mapping(needs.get("pod")).get("volumes")).items():
+        role.set(dict(value), "pod", "volumes", name)
+    for name, value in mapping(mapping(needs.get("engine")).get("env")).items():
+        role.set(value, "engine", "env", name)
 
 
 def _sidecar(document: Original, converted: Converted) -> None:

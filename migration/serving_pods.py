@@ -29,6 +29,10 @@ _DEFAULT_FAILURES = 3
 _HOST = ("hostIPC", "hostNetwork", "hostPID")
 _OF_ROLE = ("engine", "parallelism", "resources", "pod", "health", "rollout")
 """Keys of a service that prefill inherits."""
+_ENTRIES = frozenset({"claims", "containers", "env", "initContainers", "volumes"})
+"""Mappings whose entries are removed as a whole."""
+_PORT = "port"
+"""Key that is equal in all roles."""
 _ROOT = 0
 _UNCONFINED = "Unconfined"
 _UNMOUNTED = "no container mounts the volume"
@@ -72,14 +76,17 @@ def separate(service: dict[str, Any], shared: Sequence[str] = ()) -> None:
 
 
 def _remove_inherited(decode: Mapping[str, Any], prefill: dict[str, Any], name: str, shared: Sequence[str]) -> None:
-    if name in shared or name not in decode:
+    if name in shared or name == _PORT or name not in decode:
         return
-    if isinstance(decode[name], dict) and decode[name] and "type" not in decode[name]:
-        inner = prefill.setdefault(name, {})
-        for key in decode[name]:
-            _remove_inherited(decode[name], inner, key, shared)
-    else:
+    if not isinstance(decode[name], dict) or name == "affinity" or "type" in decode[name]:
         prefill.setdefault(name, None)
+        return
+    inner = prefill.setdefault(name, {})
+    for key in decode[name]:
+        if name in _ENTRIES and key not in shared:
+            inner.setdefault(key, None)
+        else:
+            _remove_inherited(decode[name], inner, key, shared)
 
 
 def keep_image(role: Role, place: Path) -> None:
