@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from cli import profiles, runbook
+from cli import migration_page, profiles, runbook
 from models import vocabulary
 from models.config_keys import ROOT
 from models.vocabulary import Shape
@@ -203,5 +203,5 @@ def _nouns() -> Iterator[tuple[str, str]]:
 _NOUNS = dict(_nouns())
 
 
-_PAGES = {"words": text, "profiles": profiles.text, "runbook": runbook.text}
+_PAGES = {"words": text, "profiles": profiles.text, "runbook": runbook.text, "migration": migration_page.text}
 """Texts of the pages, by name."""

@@ -211,8 +211,8 @@ class Original:
             return self._untaken(leaf, row)
         if row is None:
             return Note(self.file, leaf, "carried", "its presence")
-        if row.fate in {"differs", "dropped"}:
-            return Note(self.file, self._noted_place(leaf, row), row.fate, row.reason, self._keys.get(taken))
+        if row.fate == "differs":
+            return Note(self.file, self._noted_place(leaf, row), "differs", row.reason, self._keys.get(taken))
         return Note(self.file, leaf, "carried", row.key)
 
     def _untaken(self, leaf: Path, row: FieldRow | None) -> Note:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -117,12 +118,25 @@ class _Branch:
 class FieldTable:
     """The fields of one kind of file."""
 
-    def __init__(self, title: str, kind: str, source: str, rows: tuple[FieldRow, ...]) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what a table consists of
+        self,
+        title: str,
+        kind: str,
+        source: str,
+        rows: tuple[FieldRow, ...],
+        written_rows: tuple[FieldRow, ...] = (),
+        parts: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.title = title
         self.kind = kind
         """Kind of the object, as `group/Kind`; empty for values of a Helm chart."""
         self.source = source
         self.rows = rows
+        """All rows, also those of parts and of every object."""
+        self.written_rows = written_rows
+        """Rows of the table's own file."""
+        self.parts = parts
+        """Names of the tables whose rows are a part of this one, by the paths of their fields."""
         self._root = _Branch()
         for row in rows:
             branch = self._root
@@ -166,16 +180,17 @@ def table(name: str) -> FieldTable:
     """Return the table in the file `migration/tables/<name>.yaml`.
 
     The table of a kind of Kubernetes has the rows that all objects have, too. The rows of a table's file win over those
-    of its parts and of all objects. Raises `ValueError` if two rows have the
-    same path.
+    of its parts and of all objects. Raises `ValueError` if two rows have the same path.
     """
     file = tables.read(_TableFile, f"tables/{name}.yaml", "migration")
-    rows = [row for written in file.fields for row in _expand(written)]
-    known = {row.path for row in rows}
+    written = tuple(row for row_of_file in file.fields for row in _expand(row_of_file))
+    rows = list(written)
+    known = {row.path for row in written}
     rows += [row for part in file.parts for row in part.rows() if row.path not in known]
     if file.kind and name != _COMMON:
         rows += [row for row in table(_COMMON).rows if row.path not in known]
-    return FieldTable(file.title, file.kind, file.source, tuple(rows))
+    parts = {part.at: part.table for part in file.parts}
+    return FieldTable(file.title, file.kind, file.source, tuple(rows), written, parts)
 
 
 def _expand(row: FieldRow) -> Iterator[FieldRow]:

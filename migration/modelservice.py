@@ -195,7 +195,7 @@ def _sidecar(document: Original, converted: Converted) -> None:
     converted.set(connector, "kvCache", "connector")
     converted.set(document.number(_PROXY / "targetPort"), "sidecar", "enginePort")
     converted.set(document.text(_PROXY / "zapLogLevel"), "sidecar", "logLevel")
-    if document.switch(_PROXY / "secureProxy"):
+    if document.peek(_PROXY / "secureProxy") is True:
         document.note(_PROXY / "secureProxy", "cannot")
     if document.switch(_PROXY / "prefillerUseTLS"):
         document.note(_PROXY / "prefillerUseTLS", "ask", key=converted.key_of("sidecar"))

@@ -14,12 +14,13 @@ QUESTION = (
     "taken; name a file with its Deployment after --with"
 )
 _CONTAINERS = Path("spec", "template", "spec", "containers")
-_MARK = "--default-routing-proxy-image"
+_MARK = "--default-epp-image"
 _NAMES = frozenset({
     "--default-engine-image", "--default-epp-image", "--default-gateway-name", "--provider", "--metrics-endpoint-auth",
     "--tracing-enabled", "--tracing-otel-endpoint", "--tracing-sampler", "--tracing-sampler-arg",
 })  # fmt: skip
-_PROGRAM = "manager"
+_IMAGE = "model-operator"
+"""Last segment of the name of the operator's image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,12 @@ def read(documents: Sequence[Original]) -> OperatorFlags | None:
 
 
 def _is_operator(document: Original, container: Path) -> bool:
+    """Tell whether a container runs the model-operator: by its image, or by a flag that only this operator has."""
+    image = document.peek(container / "image")
+    if isinstance(image, str) and image.partition("@")[0].rpartition("/")[2].partition(":")[0] == _IMAGE:
+        return True
     texts = [*_words(document, container / "command"), *_words(document, container / "args")]
-    return any(text.partition("=")[0] in {*_NAMES, _MARK} for text in texts) or any(
-        text.rpartition("/")[2] == _PROGRAM for text in texts
-    )
+    return any(text.partition("=")[0].startswith(_MARK) for text in texts)
 
 
 def _words(document: Original, path: Path) -> list[str]:

@@ -1,0 +1,146 @@
+"""The command `convert`: what goes where, and its exit codes."""
+
+import io
+import json
+
+import pytest
+
+from cli import commands, convert
+from facts.regular_files import LARGEST_YAML
+from migration import files
+
+OPERATOR = "tests/migration/samples/gold/min-operator.yaml"
+HEAD = "apiVersion: model.otterscale.io/v1alpha1\nkind: ModelService\n"
+SPEC = "spec: {model: {name: m, image: 'r/m:v1'}, accelerator: {type: nvidia}, decode: {}, engine: {}}\n"
+CHAT = f"{HEAD}metadata: {{name: chat, namespace: ml}}\n{SPEC}"
+TOKEN = "hf_" + "aB3dE6gH9j" * 4
+
+
+@pytest.fixture
+def run(tmp_path, capsys, monkeypatch):
+    """Run the command on texts of files; the result has exit code, standard output and standard error."""
+
+    def call(*texts, options=(), stdin=None):
+        paths = [tmp_path / f"{number}.yaml" for number, _ in enumerate(texts)]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = commands.main(["convert", *map(str, paths), *(["-"] if stdin is not None else []), *options])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_the_configuration_goes_to_one_stream_and_the_notes_to_the_other(run):
+    code, out, err = run(CHAT, options=("--with", OPERATOR))
+    assert code == 0
+    assert out.startswith("config:\n  inference-stacks:stack:\n")
+    assert err.endswith("(--notes lists them)\n")
+    assert "spec.model.image: differs: " in err
+
+
+def test_something_lost_or_asked_for_is_exit_code_1(run):
+    code, _, err = run(CHAT.replace("decode: {}", "decode: {invented: 1}"), options=("--with", OPERATOR))
+    assert code == 1
+    assert "spec.decode.invented: cannot be carried: this program does not know the field" in err
+    code, _, err = run(CHAT)
+    assert code == 1
+    assert "1 to answer" in err
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [", "", "3", "apiVersion: v1\nkind: Pod\n", "kind: ModelService\n", CHAT.replace("chat", "&a [*a]")]
+)
+def test_a_file_without_a_known_object_is_exit_code_2_with_its_name(run, text):
+    code, out, err = run(text)
+    assert (code, out) == (2, "")
+    assert "0.yaml" in err
+    assert "Traceback" not in err
+
+
+def test_a_file_that_is_not_there_is_exit_code_2(capsys):
+    assert commands.main(["convert", "/nowhere/chat.yaml"]) == 2
+    assert "/nowhere/chat.yaml: cannot be read" in capsys.readouterr().err
+
+
+def test_what_kubectl_lists_is_read_from_standard_input(run):
+    items = [{"apiVersion": "v1", "kind": "Pod"}, *(raw.tree for raw in files.documents(CHAT, "a"))]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    code, out, err = run(stdin=text.encode())
+    assert code == 1
+    assert "      chat:\n" in out
+    assert "- Pod 1: cannot be carried: no reader knows this kind\n" in err
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"#" * (LARGEST_YAML + 1)])
+def test_standard_input_that_is_no_text_or_too_large_is_exit_code_2(run, content):
+    assert run(stdin=content)[0] == 2
+
+
+def test_the_configuration_can_go_to_a_file(run, tmp_path):
+    path = tmp_path / "Pulumi.prod.yaml"
+    _, out, _ = run(CHAT, options=("-o", str(path)))
+    assert out == ""
+    assert "chat:" in path.read_text(encoding="utf-8")
+    code, _, err = run(CHAT, options=("-o", str(tmp_path)))
+    assert code == 2
+    assert "cannot be written" in err
+
+
+def test_services_without_a_namespace_get_the_one_of_the_option(run):
+    text = CHAT.replace(", namespace: ml", "")
+    assert "namespace: search" in run(text, options=("-n", "search"))[1]
+    _, out, err = run(text)
+    assert "namespace: default" in out
+    assert "no file names a namespace" in err
+
+
+def test_several_documents_become_one_stack(run):
+    other = CHAT.replace("name: chat, namespace: ml", "name: code, namespace: search")
+    gateway = "httpRoute: {gatewayRef: {name: gw}}, decode: {}"
+    _, out, _ = run(CHAT, other.replace("decode: {}", gateway), CHAT.replace("ml", "dev"))
+    tree = files.documents(out, "out")[0].tree["config"]["inference-stacks:stack"]
+    assert tree["namespace"] == "ml"
+    assert list(tree["services"]) == ["chat", "code", "chat-dev"]
+    assert tree["services"]["code"]["namespace"] == "search"
+    assert tree["services"]["code"]["route"]["gateway"]["name"] == "gw"
+    assert tree["services"]["chat-dev"]["name"] == "chat"
+    assert tree["services"]["chat-dev"]["namespace"] == "dev"
+
+
+def test_a_refused_value_is_commented_out_with_the_reason(run):
+    code, out, err = run(CHAT.replace("engine: {}", "engine: {port: 99999}"), options=("--with", OPERATOR))
+    assert code == 1
+    assert "          # port: 99999\n" in out
+    assert "services.chat.engine.port: cannot be carried: " in err
+    assert "\n          port:" not in out
+
+
+def test_all_fields_are_listed_on_demand(run):
+    _, _, err = run(CHAT, options=("--notes",))
+    assert "spec.model.name: carried as services.*.model.name" in err
+    assert "kind: dropped: " in err
+
+
+def test_a_rendering_that_serves_otherwise_is_exit_code_1(run, tmp_path):
+    sources = files.documents(CHAT, "a"), files.documents(open(OPERATOR, encoding="utf-8").read(), "b")  # noqa: SIM115, PTH123
+    objects = list(convert.convert(*sources).objects)
+    path = tmp_path / "rendered.yaml"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), encoding="utf-8")
+    code, _, err = run(CHAT, options=("--with", OPERATOR, "--compare", str(path)))
+    assert code == 0
+    assert "0 differences" in err
+    path.write_text(path.read_text(encoding="utf-8").replace('"replicas": 1', '"replicas": 2'), encoding="utf-8")
+    code, _, err = run(CHAT, options=("--with", OPERATOR, "--compare", str(path)))
+    assert code == 1
+    assert "decode replicas: only theirs: 2" in err
+
+
+def test_no_credential_goes_anywhere(run):
+    env = f"engine: {{env: [{{name: HF_TOKEN, value: {TOKEN}}}], args: ['--api-key={TOKEN}', {TOKEN}]}}"
+    text = CHAT.replace("engine: {}", env).replace("name: m,", f"name: {TOKEN}, {TOKEN}: 1,")
+    code, out, err = run(text, options=("--notes",))
+    assert code == 1
+    assert TOKEN not in out + err
+    assert "holds a credential in clear" in err
