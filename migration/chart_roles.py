@@ -132,7 +132,10 @@ def _accelerator(chart: ChartRole, layout: Mapping[str, int]) -> dict[str, int]:
         original.drop(_ACCELERATOR / "resources", "the pods have no devices")
         return {}
     shipped = accelerators.classes({}).get(_VENDORS.get(kind, kind))
+    if dra is not True:
+        original.drop(_ACCELERATOR / "resourceClaimTemplates", "no role claims its devices")
     if dra is True:
+        original.drop(_ACCELERATOR / "resources", "roles claim their devices")
         _claims(chart, kind, shipped, layout)
         return {}
     return _resource(chart, kind, shipped, layout["tensor"] * layout["dataLocal"])
@@ -170,7 +173,7 @@ def _claims(chart: ChartRole, kind: str, shipped: AcceleratorClass | None, layou
     selectors = [value_at(item, "cel", "expression") for item in sequence(original.take(at / "selectors"))]
     if selectors:
         allocation["selectors"] = [text for text in selectors if isinstance(text, str)]
-    if original.peek(at / "match") not in {None, "exactly"}:
+    if original.peek(at / "match") not in (None, "exactly"):
         original.note(at / "match", "cannot")
     count = original.peek(at / "count")
     if count is not None and count != layout["tensor"] * layout["dataLocal"]:

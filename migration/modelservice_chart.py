@@ -27,7 +27,7 @@ _PLACES = (
 _RELEASE_NAME = "the name of the Helm release is in no file, so the service is named after its model"
 _VARIABLES = "variables DP_SIZE, TP_SIZE and DP_SIZE_LOCAL of the chart are not set"
 _NO_SIDECAR = "requests go to the engine at once, because decode pods have a sidecar with prefill alone"
-_LEVELS = frozenset({"debug", "info", "error"})
+_LEVELS = ("debug", "info", "error")
 _CONNECTOR = "nixlv2"
 """Connector of the chart's defaults."""
 _ZAP = {
@@ -189,6 +189,7 @@ def _monitors(document: Original, converted: Converted, *, has_prefill: bool) ->
     for name, at in monitors.items():
         if not document.switch(at / "enabled"):
             converted.disable("metrics", name)
+            document.drop(at, "the role is not scraped")
             continue
         for key in ("path", "interval"):
             converted.set(document.text(at / key), "metrics", key)

@@ -178,7 +178,7 @@ def read_security(role: Role, context: Path) -> None:
     if kind == _UNCONFINED:
         original.note(context / "seccompProfile", "carried", "pod.privileges.unconfined")
         _privilege(role, True, "unconfined")
-    elif kind not in {None, "RuntimeDefault"}:
+    elif kind not in (None, "RuntimeDefault"):
         original.note(context / "seccompProfile", "cannot")
 
 
@@ -237,7 +237,7 @@ def _failures(role: Role, probe: Path, name: str, period: int, times: Mapping[st
         delay = times["initialDelay"] or 0
         role.set(f"{delay + period * (failures or _DEFAULT_FAILURES)}s", "health", "startupTimeout")
     successes = original.peek(probe / "successThreshold")
-    if successes not in {None, 1}:
+    if successes not in (None, 1):
         original.note(probe / "successThreshold", "cannot")
 
 
@@ -247,12 +247,16 @@ def _volumes(role: Role, pod: Path, engine: Path | None) -> None:
     if engine is not None:
         for place in role.original.items(engine / "volumeMounts"):
             _add_mount(role, place, mounts)
-    used = {
+    volumes = [value_at(role.original.peek(place), "name") for place in role.original.items(pod / "volumes")]
+    for name, place in mounts.items():
+        if name not in volumes:
+            role.original.note(place, "cannot", "no volume has this name")
+    used = [
         value_at(role.original.peek(mount), "name")
         for kind in ("containers", "initContainers")
         for container in role.original.items(pod / kind)
         for mount in role.original.items(container / "volumeMounts")
-    }
+    ]
     for place in role.original.items(pod / "volumes"):
         name = role.original.text(place / "name")
         if name not in used:
@@ -286,7 +290,7 @@ def _volume(role: Role, place: Path, name: str, mount: Path | None) -> None:
         volume["mountPath"] = original.text(mount / "mountPath")
         volume["subPath"] = original.text(mount / "subPath")
         volume["readOnly"] = original.switch(mount / "readOnly") or volume.get("readOnly")
-    role.set({key: value for key, value in volume.items() if value not in {None, False}}, "pod", "volumes", name)
+    role.set({key: value for key, value in volume.items() if value not in (None, False)}, "pod", "volumes", name)
 
 
 def _is_folder_of_engine(path: object) -> bool:
