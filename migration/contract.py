@@ -179,11 +179,21 @@ def _arguments(engine: Mapping[str, Any]) -> Iterator[str]:
     words = [str(word) for word in (*sequence(engine.get("command")), *sequence(engine.get("args")))]
     for flag in flags.parse([word for word in words if word not in _PROGRAM]):
         if flag.name and flag.value is not None:
-            yield f"{flag.name}={flag.value}"
+            yield f"{flag.name}={_one_form(flag.value)}"
         elif flag.name:
             yield flag.name
         else:
             yield from flag.tokens
+
+
+def _one_form(value: str) -> str:
+    """Return a value in one form: JSON objects without spaces, and with sorted keys."""
+    if not value.startswith("{"):
+        return value
+    try:
+        return json.dumps(json.loads(value), sort_keys=True, separators=(",", ":"))
+    except ValueError:
+        return value
 
 
 def _variables(engine: Mapping[str, Any]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from migration import kserve, modelservice
+from migration import kserve, modelservice, modelservice_chart
 from migration.accounts import Original
 from migration.converted import Converted, Reader
 from migration.fields import FieldTable, table
@@ -11,7 +11,11 @@ from migration.files import RawDocument
 from migration.notes import Note
 from models.paths import Path
 
-READERS: Mapping[str, Reader] = {"modelservice": modelservice, "kserve": kserve}
+READERS: Mapping[str, Reader] = {
+    "modelservice": modelservice,
+    "kserve": kserve,
+    "modelservice-chart": modelservice_chart,
+}
 """Readers by the names of their sources."""
 _NOBODYS = FieldTable("Other documents", "", "", ())
 _UNKNOWN_KIND = "no reader knows this kind"

@@ -183,5 +183,5 @@ def _tracing(document: Original, converted: Converted) -> None:
     converted.set_in_stack(
         {"endpoint": endpoint, "sampler": sampler, "samplerArg": argument}, "observability", "tracing"
     )
-    if document.peek(tracing / "exporter") not in {None, "otlp"}:
+    if document.peek(tracing / "exporter") not in (None, "otlp"):
         document.note(tracing / "exporter", "cannot")

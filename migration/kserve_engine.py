@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from migration import flags, pods
+from migration import flags, pods, serving_pods
 from migration.accounts import Original, all_leaves
 from migration.flags import ReadArguments
 from migration.serving_pods import Role
@@ -27,6 +27,7 @@ _SERVE = (("vllm", "serve"), ("python3", "-m", "vllm.entrypoints.openai.api_serv
 _PARALLELISM = ("tensor", "pipeline", "data", "dataLocal")
 _ANNOTATIONS = Path("metadata", "annotations")
 _DRA = "serving.kserve.io/exp-dra-"
+_COUNT = re.compile(r"[1-9][0-9]{0,3}")
 _CPU = "cpu"
 _EVENTS = "--kv-events-config"
 _EVENTS_HERE = "events of the KV cache go to readers as kvCache.events says"
@@ -44,6 +45,7 @@ def read(role: Role, spec: Path, engine: Path | None) -> None:
     devices = _accelerator(role, engine, layout)
     if engine is not None:
         role.set(pods.resources(role.original, engine / "resources", devices), "resources")
+        serving_pods.keep_image(role, engine / "image")
     _offloading(role, spec / "kvCacheOffloading")
 
 
@@ -55,7 +57,7 @@ def _program(role: Role, engine: Path) -> ReadArguments:
     command = [text for text in sequence(original.peek(engine / "command")) if isinstance(text, str)]
     places = list(original.items(engine / "args"))
     texts = [text for text in sequence(original.peek(engine / "args")) if isinstance(text, str)]
-    words = _words_of_program([*command, *texts], variables, len(command))
+    words = words_of_program([*command, *texts], variables, len(command))
     if not command or _is_shipped(command):
         original.drop(engine / "command", "it is the script of KServe's configs, which starts vLLM")
         tokens = [(place, text) for place in places if (text := original.text(place)) is not None]
@@ -162,7 +164,7 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def _words_of_program(program: Sequence[str], variables: Mapping[str, Any], length: int) -> list[str] | None:
+def words_of_program(program: Sequence[str], variables: Mapping[str, Any], length: int) -> list[str] | None:
     """Return the arguments of vLLM in a command line; None if it starts something else.
 
     `length` is the number of words of the command itself.
@@ -203,7 +205,7 @@ def _layout(role: Role, parallelism: Path, arguments: ReadArguments) -> dict[str
         number = original.number(parallelism / name)
         argument = arguments.keys.get(("parallelism", name))
         if isinstance(argument, int):
-            if number not in {None, argument}:
+            if number not in (None, argument):
                 original.note(parallelism / name, "cannot", "the arguments of the engine say another number")
             number = argument
         if number is not None:
@@ -249,7 +251,9 @@ def _claim(role: Role, engine: Path | None, number: int) -> str | None:
     if selectors:
         allocation["selectors"] = [line.strip() for line in selectors.splitlines() if line.strip()]
     count = original.text(_ANNOTATIONS / f"{_DRA}device-count") or "1"
-    if count.isdecimal() and int(count) != number:
+    if not _COUNT.fullmatch(count):
+        original.note(_ANNOTATIONS / f"{_DRA}device-count", "cannot", "it is no number of devices")
+    elif int(count) != number:
         if number == 1:
             role.set(int(count), "parallelism", "tensor")
             original.note(_ANNOTATIONS / f"{_DRA}device-count", "differs", "the engine uses all devices that it gets")
@@ -274,7 +278,7 @@ def _offloading(role: Role, offloading: Path) -> None:
     size = pods.quantity(original, offloading / "cpu")
     if size is not None:
         tiers.append({"type": "cpu", "size": size})
-    if original.peek(offloading / "evictionPolicy") not in {None, "lru"}:
+    if original.peek(offloading / "evictionPolicy") not in (None, "lru"):
         original.note(offloading / "evictionPolicy", "cannot")
     for index, item in enumerate(original.items(offloading / "secondary")):
         volume = _volume(role, item / "fileSystem", f"kv-cache-{index}")
@@ -317,8 +321,14 @@ def _items_by_name(value: object) -> object:
         return {key: _items_by_name(inner) for key, inner in mapping(cast("object", value)).items()}
     if isinstance(value, list):
         items = enumerate(sequence(cast("object", value)))
-        return {mapping(item).get("name", index): _items_by_name(item) for index, item in items}
+        return {_name(item, index): _items_by_name(item) for index, item in items}
     return value
+
+
+def _name(item: object, index: int) -> str | int:
+    """Return the name of an item of a list; its number if it has none."""
+    name = mapping(item).get("name")
+    return name if isinstance(name, str) else index
 
 
 def _path_by_names(tree: object, leaf: Path) -> Path:
@@ -326,7 +336,7 @@ def _path_by_names(tree: object, leaf: Path) -> Path:
     parts = list[str | int]()
     for part in leaf:
         tree = _at(tree, Path(part))
-        parts.append(mapping(tree).get("name", part) if isinstance(part, int) else part)
+        parts.append(_name(tree, part) if isinstance(part, int) else part)
     return Path(*parts)
 
 

@@ -123,9 +123,8 @@ def _merge_values(key: str, low: object, high: object, *, pod: bool) -> object:
 def _merge_items(key: str, name: str, low: Sequence[Any], high: Sequence[Any]) -> list[Any]:
     """Merge two lists by the names of their items. New items follow."""
     merged = list(low)
-    places = {at(item, name): index for index, item in enumerate(low)}
     for item in high:
-        place = places.get(at(item, name))
+        place = next((index for index, lower in enumerate(low) if _is_same(lower, item, name)), None)
         if place is None or not isinstance(item, Mapping):
             merged.append(item)
             continue
@@ -135,6 +134,12 @@ def _merge_items(key: str, name: str, low: Sequence[Any], high: Sequence[Any]) -
             lower = {part: value for part, value in lower.items() if part in upper}
         merged[place] = _merge_maps(lower, upper, pod=True)
     return merged
+
+
+def _is_same(low: object, high: object, name: str) -> bool:
+    """Tell whether two items have the same name."""
+    value = at(high, name)
+    return value is not None and at(low, name) == value
 
 
 @cache

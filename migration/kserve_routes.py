@@ -1,6 +1,7 @@
 """Reader of the routers of LLMInferenceServices: route, Gateway and endpoint picker."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -24,7 +25,8 @@ _NO_GATEWAY = (
     "gateway"
 )
 _PROVIDER = "gateway.provider: the file does not say which program implements the Gateway; with none, no policy is made"
-_KSERVE = frozenset({"InferencePool", "Service", None})
+_GATEWAY_TEXTS = ("name", "namespace", "sectionName", "group", "kind")
+_KSERVE = ("InferencePool", "Service", None)
 _FAIL_OPEN = "FailOpen"
 _EXACT = "Exact"
 _PREDICTION = "predicted-latency-producer"
@@ -35,6 +37,7 @@ _GENERATED_FLAGS = frozenset({
     "pool-namespace", "secure-serving", "v", "zap-encoder",
 })  # fmt: skip
 """Flags of the picker that keys of endpointPicker set, or that this program generates."""
+_SIZE = re.compile(r"[1-9][0-9]{0,5}")
 _BLOCK_SIZE = "--block-size"
 """Flag of engines and of simulators of engines."""
 _GENERATED = "this program sets the flag, or a key of endpointPicker does"
@@ -52,6 +55,8 @@ def read_route(document: Original, converted: Converted, maps: Mapping[str, Orig
     gateway = _gateway(document, maps)
     if gateway is None:
         document.remark("ask", _NO_GATEWAY)
+        if document.has(_HTTP):
+            document.note(_HTTP, "ask", "a route needs gateway")
         return
     document.remark("ask", _PROVIDER)
     converted.set_in_stack({**gateway, "provider": "none"}, "gateway")
@@ -68,11 +73,15 @@ def _gateway(document: Original, maps: Mapping[str, Original]) -> dict[str, Any]
     for place in places[1:]:
         document.note(place, "cannot", "a route has one Gateway")
     for place in places[:1]:
-        texts = {name: document.text(place / name) for name in ("name", "namespace", "sectionName")}
+        texts = {name: document.text(place / name) for name in _GATEWAY_TEXTS}
         if texts["namespace"] is None and document.namespace:
             texts["namespace"] = document.namespace
-        if texts["name"]:
-            return {name: text for name, text in texts.items() if text}
+        gateway: dict[str, Any] = {name: text for name, text in texts.items() if text}
+        port = document.number(place / "port")
+        if port is not None:
+            gateway["port"] = port
+        if "name" in gateway:
+            return gateway
     if _SETTINGS not in maps:
         return None
     return _gateway_of_installation(maps[_SETTINGS])
@@ -113,13 +122,13 @@ def _match(document: Original, item: Path) -> dict[str, Any]:
     path = document.text(item / "path" / "value")
     if path:
         match["path"] = path
-    if document.peek(item / "path" / "type") not in {None, "PathPrefix"}:
+    if document.peek(item / "path" / "type") not in (None, "PathPrefix"):
         document.note(item / "path" / "type", "differs")
     headers = dict[str, str]()
     for header in document.items(item / "headers"):
         name = document.text(header / "name")
         value = document.text(header / "value")
-        if document.peek(header / "type") not in {None, _EXACT}:
+        if document.peek(header / "type") not in (None, _EXACT):
             document.note(header, "cannot")
         elif name and value:
             document.take(header / "type")
@@ -157,8 +166,11 @@ def read_picker(document: Original, converted: Converted, maps: Mapping[str, Ori
     converted.set(document.number(_PICKER / "replicas"), "endpointPicker", "replicas")
     for name in ("labels", "annotations"):
         converted.set(document.entries(_PICKER / name) or None, "endpointPicker", "pod", name)
-    if document.peek(_PICKER / "pool" / "spec" / "endpointPickerRef" / "failureMode") == _FAIL_OPEN:
-        document.note(_PICKER / "pool" / "spec" / "endpointPickerRef" / "failureMode", "ask")
+    mode = _PICKER / "pool" / "spec" / "endpointPickerRef" / "failureMode"
+    if document.peek(mode) == _FAIL_OPEN:
+        document.note(mode, "ask")
+    else:
+        converted.set(document.text(mode), "endpointPicker", "failureMode")
     _template(document, converted)
 
 
@@ -206,7 +218,7 @@ def _block_size(config: Mapping[str, Any], converted: Converted) -> None:
     if not counts or at(converted.service, "engine", "type") != "custom":
         return
     for flag in parse([text for text in sequence(arguments) if isinstance(text, str)]):
-        if flag.name == _BLOCK_SIZE and (flag.value or "").isdecimal():
+        if flag.name == _BLOCK_SIZE and _SIZE.fullmatch(flag.value or ""):
             converted.set(int(flag.value or ""), "kvCache", "blockSize")
 
 

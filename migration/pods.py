@@ -17,6 +17,8 @@ _LATEST = "its tag is latest, which is no version: give the digest that runs, or
 _SEVERAL = "the name is repeated, and the last value counts"
 _LIBRARY = "docker.io/library/"
 """Place of images whose names have neither a registry nor a folder."""
+TO_WRITE = "write-the-version"
+"""Tag in place of a version that the file does not have."""
 _DEVICES = "the number of devices follows from parallelism"
 
 
@@ -27,6 +29,15 @@ def image(document: Original, path: Path, key: Path | None = None) -> str | None
         document.note(path, "ask", _LATEST, key)
         return None
     return _whole(document.text(path, key)) or None
+
+
+def unversioned_image(document: Original, path: Path) -> str | None:
+    """Return an image without a version with a tag in its place that a user has to write; None for another value."""
+    reference = document.peek(path)
+    if not isinstance(reference, str) or not _is_unversioned(reference):
+        return None
+    folder, slash, name = reference.rpartition("/")
+    return _whole(f"{folder}{slash}{name.partition(':')[0]}:{TO_WRITE}")
 
 
 def _whole(reference: str | None) -> str | None:

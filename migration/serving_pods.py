@@ -11,7 +11,10 @@ from migration import pods
 from migration.accounts import Original
 from migration.converted import Converted
 from models.paths import Path
+from models.stack import Stack
 from models.trees import at as value_at
+from planning import releases
+from planning.hardware import accelerators
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108, the engine's shared memory is there
 _TEMPORARY = "/tmp"  # noqa: S108, a folder of the engine
@@ -26,6 +29,10 @@ _DEFAULT_FAILURES = 3
 _HOST = ("hostIPC", "hostNetwork", "hostPID")
 _OF_ROLE = ("engine", "parallelism", "resources", "pod", "health", "rollout")
 """Keys of a service that prefill inherits."""
+_ENTRIES = frozenset({"claims", "containers", "env", "initContainers", "volumes"})
+"""Mappings whose entries are removed as a whole."""
+_PORT = "port"
+"""Key that is equal in all roles."""
 _ROOT = 0
 _UNCONFINED = "Unconfined"
 _UNMOUNTED = "no container mounts the volume"
@@ -49,6 +56,13 @@ class Role:
         if value is not None and value not in ("", {}, []):
             self.converted.set(value, *self.keys, *keys)
 
+    def unset(self, *keys: str) -> None:
+        """Remove a key of the role."""
+        holder: dict[str, Any] = self.converted.service
+        for key in (*self.keys, *keys[:-1]):
+            holder = holder.get(key, {})
+        holder.pop(keys[-1], None)
+
     def key_of(self, *keys: str | int) -> Path:
         """Return the path of a key of the role."""
         return self.converted.key_of(*self.keys, *keys)
@@ -62,14 +76,30 @@ def separate(service: dict[str, Any], shared: Sequence[str] = ()) -> None:
 
 
 def _remove_inherited(decode: Mapping[str, Any], prefill: dict[str, Any], name: str, shared: Sequence[str]) -> None:
-    if name in shared or name not in decode:
+    if name in shared or name == _PORT or name not in decode:
         return
-    if isinstance(decode[name], dict) and decode[name] and "type" not in decode[name]:
-        inner = prefill.setdefault(name, {})
-        for key in decode[name]:
-            _remove_inherited(decode[name], inner, key, shared)
-    else:
+    if not isinstance(decode[name], dict) or name == "affinity" or "type" in decode[name]:
         prefill.setdefault(name, None)
+        return
+    inner = prefill.setdefault(name, {})
+    for key in decode[name]:
+        if name in _ENTRIES and key not in shared:
+            inner.setdefault(key, None)
+        else:
+            _remove_inherited(decode[name], inner, key, shared)
+
+
+def keep_image(role: Role, place: Path) -> None:
+    """Let an engine without a version keep its image if the release has none for the accelerator."""
+    target = role.converted.service
+    for key in role.keys:
+        target = target[key]
+    if value_at(target, "engine", "image") is not None:
+        return
+    shipped = accelerators.classes({}).get(str(target.get("accelerator")))
+    images = releases.channel(Stack.model_fields["release"].default).images.engine
+    if value_at(target, "engine", "type") == "custom" or shipped is None or shipped.vendor not in images:
+        role.set(pods.unversioned_image(role.original, place), "engine", "image")
 
 
 def engine_place(role: Role, pod: Path, name: str) -> Path | None:
@@ -148,7 +178,7 @@ def read_security(role: Role, context: Path) -> None:
     if kind == _UNCONFINED:
         original.note(context / "seccompProfile", "carried", "pod.privileges.unconfined")
         _privilege(role, True, "unconfined")
-    elif kind not in {None, "RuntimeDefault"}:
+    elif kind not in (None, "RuntimeDefault"):
         original.note(context / "seccompProfile", "cannot")
 
 
@@ -207,7 +237,7 @@ def _failures(role: Role, probe: Path, name: str, period: int, times: Mapping[st
         delay = times["initialDelay"] or 0
         role.set(f"{delay + period * (failures or _DEFAULT_FAILURES)}s", "health", "startupTimeout")
     successes = original.peek(probe / "successThreshold")
-    if successes not in {None, 1}:
+    if successes not in (None, 1):
         original.note(probe / "successThreshold", "cannot")
 
 
@@ -217,12 +247,16 @@ def _volumes(role: Role, pod: Path, engine: Path | None) -> None:
     if engine is not None:
         for place in role.original.items(engine / "volumeMounts"):
             _add_mount(role, place, mounts)
-    used = {
+    volumes = [value_at(role.original.peek(place), "name") for place in role.original.items(pod / "volumes")]
+    for name, place in mounts.items():
+        if name not in volumes:
+            role.original.note(place, "cannot", "no volume has this name")
+    used = [
         value_at(role.original.peek(mount), "name")
         for kind in ("containers", "initContainers")
         for container in role.original.items(pod / kind)
         for mount in role.original.items(container / "volumeMounts")
-    }
+    ]
     for place in role.original.items(pod / "volumes"):
         name = role.original.text(place / "name")
         if name not in used:
@@ -256,7 +290,7 @@ def _volume(role: Role, place: Path, name: str, mount: Path | None) -> None:
         volume["mountPath"] = original.text(mount / "mountPath")
         volume["subPath"] = original.text(mount / "subPath")
         volume["readOnly"] = original.switch(mount / "readOnly") or volume.get("readOnly")
-    role.set({key: value for key, value in volume.items() if value not in {None, False}}, "pod", "volumes", name)
+    role.set({key: value for key, value in volume.items() if value not in (None, False)}, "pod", "volumes", name)
 
 
 def _is_folder_of_engine(path: object) -> bool:

@@ -1,0 +1,95 @@
+"""Routes and pickers of LLMInferenceServices."""
+
+from pathlib import Path as File
+
+from tests.support.migration import llm_service, objects, places, stack
+
+SAMPLE = (File(__file__).with_name("samples") / "kserve-roles.yaml").read_text(encoding="utf-8")
+SETTINGS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: inferenceservice-config, namespace: kserve}
+data:
+  ingress: '{"kserveIngressGateway": "kserve/ingress-gateway"}'
+"""
+
+
+def test_the_gateway_of_the_installation_is_in_its_config_map() -> None:
+    """`gateway: {}` means the Gateway of KServe's own settings."""
+    spec = "  model: {uri: 'hf://acme/chat'}\n  router: {route: {}, gateway: {}, scheduler: {}}\n"
+    assert "gateway" not in stack(objects(llm_service(spec)))
+    assert stack(objects(llm_service(spec), SETTINGS))["gateway"] == {
+        "name": "ingress-gateway",
+        "namespace": "kserve",
+        "provider": "none",
+    }
+
+
+def test_a_route_keeps_the_path_of_kserve_and_the_picker_its_settings() -> None:
+    """Clients keep the path with namespace and name. Flags that this program sets stay as they are."""
+    configuration = stack(objects(SAMPLE))
+    service = configuration["services"]["chat"]
+    assert configuration["gateway"] == {
+        "name": "public",
+        "namespace": "gateways",
+        "sectionName": "https",
+        "provider": "none",
+    }
+    assert service["route"]["matches"] == [{"path": "/ml/chat"}]
+    picker = service["endpointPicker"]
+    assert picker["flags"] == {"drain-timeout": "60s"}
+    assert picker["resources"] == {"requests": {"cpu": "2"}}
+    assert picker["containers"] == {"beside": {"image": "ghcr.io/acme/beside:v1"}}
+    assert picker["pod"]["nodeSelector"] == {"pool": "system"}
+
+
+def test_rules_of_the_users_own_become_matches() -> None:
+    """Filters and matches that a route here lacks are noted at their places."""
+    spec = """
+  model: {uri: "hf://acme/chat"}
+  router:
+    gateway: {refs: [{name: public}, {name: second}]}
+    scheduler: {}
+    route:
+      http:
+        spec:
+          hostnames: [llm.example.com]
+          rules:
+            - matches: [{path: {type: PathPrefix, value: /chat}, headers: [{name: x-team, value: a}]}]
+              timeouts: {request: 60s}
+              filters:
+                - {type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /v1}}}
+                - {type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}], remove: [c]}}
+                - {type: CORS, cors: {allowOrigins: ["*"]}}
+            - matches: [{method: GET}]
+"""
+    printed = objects(llm_service(spec))
+    assert stack(printed)["services"]["chat"]["route"] == {
+        "hostnames": ["llm.example.com"],
+        "timeouts": {"request": "60s"},
+        "replacePrefixMatch": "/v1",
+        "setHeaders": {"a": "b"},
+        "removeHeaders": ["c"],
+        "matches": [{"path": "/chat", "headers": {"x-team": "a"}}],
+    }
+    assert places(printed, "cannot") == {
+        "spec.router.gateway.refs[1]",
+        "spec.router.route.http.spec.rules[0].filters[2].cors",
+        "spec.router.route.http.spec.rules[1].matches[0].method",
+    }
+
+
+def test_a_picker_that_predicts_latency_gets_a_predictor() -> None:
+    """KServe's controller adds the predictor to the pods of such a picker."""
+    spec = """
+  model: {uri: "hf://acme/chat"}
+  router:
+    scheduler:
+      config:
+        inline:
+          plugins: [{type: predicted-latency-producer}, {type: latency-scorer}, {type: weighted-random-picker}]
+          schedulingProfiles:
+            - {name: default, plugins: [{pluginRef: latency-scorer}, {pluginRef: weighted-random-picker}]}
+"""
+    picker = stack(objects(llm_service(spec)))["services"]["chat"]["endpointPicker"]
+    assert picker["latencyPredictor"] == {"deploy": {}}

@@ -1,0 +1,52 @@
+"""Conversions of documents of other systems, and what is in them."""
+
+from typing import Any
+
+import yaml
+
+from cli.convert import PrintedConfiguration, convert
+from migration import modelservice_chart
+from migration.files import documents
+
+
+def llm_service(spec: str, annotations: str = "{}") -> str:
+    """Return an LLMInferenceService with the name `chat` and lines of a spec."""
+    return (
+        "apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\n"
+        f"metadata: {{name: chat, namespace: ml, annotations: {annotations}}}\nspec:\n{spec}"
+    )
+
+
+def chart_values(container: str, rest: str = "") -> str:
+    """Return values of the chart llm-d-modelservice with one role and one container."""
+    return (
+        f"modelArtifacts: {{name: acme/chat}}\n{rest}\nprefill: {{create: false}}\n"
+        f"decode: {{containers: [{container}]}}\n"
+    )
+
+
+def objects(text: str, *companions: str) -> PrintedConfiguration:
+    """Convert objects."""
+    beside = [document for companion in companions for document in documents(companion, "beside.yaml")]
+    return convert(documents(text, "chat.yaml"), beside)
+
+
+def chart(text: str) -> PrintedConfiguration:
+    """Convert values of the chart llm-d-modelservice."""
+    return convert(documents(text, "values.yaml"), [], modelservice_chart.NAME, "ml")
+
+
+def stack(printed: PrintedConfiguration) -> dict[str, Any]:
+    """Return the configuration of a stack."""
+    return yaml.safe_load(printed.text)["config"]["inference-stacks:stack"]
+
+
+def only_service(printed: PrintedConfiguration) -> dict[str, Any]:
+    """Return the only service."""
+    (service,) = stack(printed)["services"].values()
+    return service
+
+
+def places(printed: PrintedConfiguration, fate: str) -> set[str]:
+    """Return the paths of the notes of a fate."""
+    return {str(note.path) for note in printed.notes if note.fate == fate}
