@@ -1,5 +1,6 @@
 """Assembly of converted services into one configuration."""
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -54,7 +55,7 @@ def _merge(tree: dict[str, Any], further: Mapping[str, Any], at: Path, notes: li
     """Add the keys of a service's stack that are not there yet."""
     for key, value in further.items():
         if key not in tree:
-            tree[key] = value
+            tree[key] = copy.deepcopy(value)
         elif key in _MAIN_KEYS and not at:
             continue
         elif isinstance(tree[key], dict) and isinstance(value, dict):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from migration.accounts import Original
 from models import flags
+from models.flags import Flag
 from models.paths import Path
 
 GATEWAY_NAMESPACE = "llm-d"
@@ -63,9 +64,16 @@ def _words(document: Original, path: Path) -> list[str]:
     return [value for value in values if isinstance(value, str)]
 
 
+def _text(flag: Flag) -> str:
+    """Return the value of a flag; a flag without a value is a switch that is on."""
+    if flag.value is None:
+        return "true"
+    return flag.value
+
+
 def _flags(document: Original, container: Path) -> OperatorFlags:
     words = [*document.texts(container / "command"), *document.texts(container / "args")]
-    values = {flag.name: flag.value or "true" for flag in flags.parse(words) if flag.name in _NAMES}
+    values = {flag.name: _text(flag) for flag in flags.parse(words) if flag.name in _NAMES}
     tracing = None
     if values.get("--tracing-enabled") == "true" and values.get("--tracing-otel-endpoint"):
         tracing = {"endpoint": values["--tracing-otel-endpoint"]}
