@@ -15,6 +15,7 @@ from planning.hardware.accelerators import AcceleratorClass
 
 _ACCELERATOR = Path("accelerator")
 _CPU = "cpu"
+_STYLES = ("vllmServe", "imageDefault", "custom")
 _SIMULATOR = "llm-d-inference-sim"
 """Part of the image of a program that only simulates an engine, and gets no devices."""
 _SERVICE_PORT = Path("routing", "servicePort")
@@ -85,7 +86,7 @@ def read(chart: ChartRole) -> None:
     if container is not None:
         _engine(chart, container)
         role.set(pods.resources(original, container / "resources", devices), "resources")
-        original.take(container / "name")
+        original.drop(container / "name")
         serving_pods.keep_image(role, container / "image")
     _pod(chart, container)
     if original.peek(chart.at / "autoscaling" / "enabled") is True:
@@ -212,6 +213,8 @@ def _engine(chart: ChartRole, container: Path) -> None:
     if chart.is_simulated and style != "custom":
         _simulator(chart, arguments)
         return
+    if style not in _STYLES:
+        original.note(container / "modelCommand", "cannot", "the chart has no such command", role.key_of("engine"))
     if style == "imageDefault":
         original.note(container / "modelCommand", "differs", key=role.key_of("engine"))
     if style == "custom":

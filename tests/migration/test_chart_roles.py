@@ -1,6 +1,9 @@
 """Roles in values of the Helm chart llm-d-modelservice."""
 
-from migration import pods
+import pytest
+
+from migration import contract, pods
+from migration.files import documents
 from tests.support.migration import chart, chart_values, only_service, stack
 
 
@@ -51,3 +54,83 @@ def test_a_command_of_the_users_own_that_starts_vllm_is_read_as_flags() -> None:
     container = container.replace("exec vllm", "sleep 1; exec vllm")
     engine = only_service(chart(chart_values(container)))["engine"]
     assert engine["type"] == "custom"
+
+
+VALUES = """
+modelArtifacts: {name: acme/chat, uri: "pvc://weights/chat"}
+accelerator: {type: nvidia}
+routing: {proxy: {enabled: false}}
+prefill: {create: false}
+decode:
+  replicas: 2
+  nodeSelector: {zone: a}
+  parallelism: {tensor: 2}
+  containers:
+    - image: ghcr.io/acme/vllm:v0.26.0
+      modelCommand: vllmServe
+      args: [--enforce-eager]
+      env: [{name: LEVEL, value: debug}]
+      extraConfig: {livenessProbe: {httpGet: {path: /alive, port: 8000}}}
+"""
+RENDERED = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat-llm-d-modelservice-decode}
+spec:
+  replicas: 2
+  template:
+    metadata: {labels: {llm-d.ai/role: decode}}
+    spec:
+      nodeSelector: {zone: a}
+      containers:
+        - name: vllm
+          image: ghcr.io/acme/vllm:v0.26.0
+          command: [vllm, serve]
+          args:
+            - /model-cache/chat
+            - --port
+            - "8000"
+            - --tensor-parallel-size
+            - "2"
+            - --served-model-name
+            - acme/chat
+            - --enforce-eager
+          env:
+            - {name: LEVEL, value: debug}
+            - {name: DP_SIZE, value: "1"}
+            - {name: TP_SIZE, value: "2"}
+            - {name: DP_SIZE_LOCAL, value: "1"}
+          livenessProbe: {httpGet: {path: /alive, port: 8000}}
+          resources: {limits: {nvidia.com/gpu: "2"}}
+"""
+
+
+def _unannounced(rendered: str) -> list[str]:
+    """Return the differences from what the chart renders that no note and no table announces."""
+    theirs = contract.contracts([document.tree for document in documents(rendered, "rendered.yaml")])
+    printed = chart(VALUES)
+    compared = contract.differences(contract.contracts(printed.objects), theirs, printed.source)
+    return [str(difference) for difference in compared if difference.reason is None]
+
+
+def test_pods_serve_as_those_of_the_chart() -> None:
+    """Image, arguments, variables, devices, replicas, probes and placement are those that the chart renders."""
+    assert _unannounced(RENDERED) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("vllm:v0.26.0", "vllm:v0.27.0"),
+        ("- --enforce-eager", "- --disable-cascade-attn"),
+        ("value: debug", "value: info"),
+        ('nvidia.com/gpu: "2"', 'nvidia.com/gpu: "4"'),
+        ("replicas: 2", "replicas: 3"),
+        ("path: /alive", "path: /health"),
+        ("zone: a", "zone: b"),
+    ],
+)
+def test_a_change_of_what_serves_is_found(before: str, after: str) -> None:
+    """The control: a rendering with one other value is not the same."""
+    assert before in RENDERED
+    assert _unannounced(RENDERED.replace(before, after)) != []

@@ -1,7 +1,15 @@
 """Values of the Helm chart llm-d-modelservice as configuration."""
 
+import copy
+import random
 from pathlib import Path as File
+from typing import Any
 
+import yaml
+
+from migration import conversion, modelservice_chart
+from migration.accounts import Original, all_leaves
+from migration.files import RawDocument
 from tests.support.migration import chart, chart_values, only_service, stack
 
 SAMPLE = (File(__file__).with_name("samples") / "chart-values.yaml").read_text(encoding="utf-8")
@@ -87,3 +95,58 @@ def test_a_requester_is_lost() -> None:
     container = '{image: "ghcr.io/acme/vllm:v0.26.0", modelCommand: vllmServe}'
     printed = chart(chart_values(container, "requester: {enable: true}"))
     assert [str(note.path) for note in printed.notes if note.fate == "cannot"] == ["requester"]
+
+
+def test_broken_values_end_without_a_traceback_and_without_a_credential() -> None:
+    """Values of other kinds at one to four places of the sample."""
+    source = random.Random(12)
+    token = "hf_" + "aB3dE6gH9j" * 4
+    broken = [None, True, -1, 2.5, 10**30, "", "latest", token, [], {}, [[]], [None], {"a": token}, "9" * 5_000]
+    for _ in range(100):
+        tree = yaml.safe_load(SAMPLE)
+        for _ in range(source.randint(1, 4)):
+            path = source.choice(list(all_leaves(tree)))
+            path = path[: source.randint(1, len(path))]
+            holder = tree
+            for part in path[:-1]:
+                holder = holder[part]
+            holder[path[-1]] = copy.deepcopy(source.choice(broken))
+        result = conversion.convert([RawDocument("values.yaml", tree)], [], modelservice_chart.NAME)
+        shown = [str(note) for document in result.documents for note in document.notes()]
+        shown += [str(service.service) for service in result.services]
+        assert not any(token in text for text in shown)
+
+
+def _parts(tree: dict[str, Any]) -> tuple[Any, Original]:
+    result = conversion.convert([RawDocument("values.yaml", tree)], [], modelservice_chart.NAME)
+    (service,) = result.services
+    return (service.key, service.service, service.stack), result.documents[0]
+
+
+def _other(value: object) -> object:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return f"{value}x"
+
+
+def test_a_carried_leaf_changes_the_result_and_a_dropped_one_does_not() -> None:
+    """Each leaf of the sample gets another value, one at a time."""
+    before, original = _parts(yaml.safe_load(SAMPLE))
+    wrong = list[str]()
+    for path, fate in original.fates().items():
+        tree = yaml.safe_load(SAMPLE)
+        holder = tree
+        for part in path[:-1]:
+            holder = holder[part]
+        value = holder[path[-1]]
+        holder[path[-1]] = (
+            not value if isinstance(value, bool) else value + 1 if isinstance(value, int) else f"{value}x"
+        )
+        after, changed = _parts(tree)
+        if fate == "carried" and before == after and original.notes() == changed.notes():
+            wrong.append(f"{path} changes nothing")
+        if fate == "dropped" == changed.fates().get(path) and before != after:
+            wrong.append(f"{path} changes something")
+    assert "\n".join(wrong) == ""
