@@ -50,7 +50,7 @@ def run(tree: dict[str, Any]) -> Tried:
         if isinstance(result, Composition):
             objects = tuple(rendered.manifest for rendered in result.objects)
             return Tried(tree, tuple(refused), tuple(credentials), objects)
-        refused = _merged(refused, _take_out(tree, result))
+        refused = _join(refused, _take_out(tree, result))
     return Tried({}, (*refused, CommentedOut(Path("services"), tree.get("services"), _UNPLANNED)), tuple(credentials))
 
 
@@ -82,7 +82,7 @@ def _take_out(tree: dict[str, Any], problems: Iterable[Problem]) -> list[Comment
     return refused[::-1]
 
 
-def _merged(earlier: Sequence[CommentedOut], later: Sequence[CommentedOut]) -> list[CommentedOut]:
+def _join(earlier: Sequence[CommentedOut], later: Sequence[CommentedOut]) -> list[CommentedOut]:
     """Return all refused values. A value around earlier ones gets these back, with their reasons."""
     merged = list(earlier)
     for outer in later:
