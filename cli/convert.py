@@ -61,7 +61,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.epilog = f"Kinds: {', '.join(kind.rpartition('/')[2] for kind in conversion.kinds())}."
     parser.add_argument("files", nargs="+", metavar="FILE", help="files with objects or Helm values; -: standard input")
     names = conversion.chart_names()
-    text = f"source of Helm values, which name none: {', '.join(names) or 'none is known'}"
+    text = f"source of files without a kind, such as Helm values: {', '.join(names) or 'none is known'}"
     parser.add_argument("--from", dest="origin", choices=names or None, metavar="SOURCE", help=text)
     text = "files with what the others refer to"
     parser.add_argument("--with", dest="companions", nargs="+", action="extend", default=[], metavar="FILE", help=text)
@@ -176,7 +176,7 @@ def _nothing_known(sources: Iterable[RawDocument]) -> Exception:
     remedy = f"name files with {known}"
     charts = conversion.chart_names()
     if charts:
-        remedy = f"{remedy}, or Helm values with --from ({', '.join(charts)})"
+        remedy = f"{remedy}, or files without a kind with --from ({', '.join(charts)})"
     return mistake(", ".join(dict.fromkeys(source.file for source in sources)), "has no object of a known kind", remedy)
 
 

@@ -50,7 +50,7 @@ def run(tree: dict[str, Any]) -> Tried:
         if isinstance(result, Composition):
             objects = tuple(rendered.manifest for rendered in result.objects)
             return Tried(tree, tuple(refused), tuple(credentials), objects)
-        refused += _take_out(tree, result)
+        refused = _join(refused, _take_out(tree, result))
     return Tried({}, (*refused, CommentedOut(Path("services"), tree.get("services"), _UNPLANNED)), tuple(credentials))
 
 
@@ -80,6 +80,34 @@ def _take_out(tree: dict[str, Any], problems: Iterable[Problem]) -> list[Comment
         value = _remove(tree, path)
         refused.append(CommentedOut(path, value, "; ".join(dict.fromkeys(reasons[path]))))
     return refused[::-1]
+
+
+def _join(earlier: Sequence[CommentedOut], later: Sequence[CommentedOut]) -> list[CommentedOut]:
+    """Return all refused values. A value around earlier ones gets these back, with their reasons."""
+    merged = list(earlier)
+    for outer in later:
+        inner = [value for value in merged if value.path.is_within(outer.path)]
+        reasons = [f"{value.path.below(outer.path)} {value.reason}" for value in inner]
+        holder = {"": copy.deepcopy(outer.value)}
+        for value in inner[::-1]:
+            _restore(holder, Path("", *value.path.below(outer.path)), value.value)
+        merged = [value for value in merged if value not in inner]
+        merged.append(CommentedOut(outer.path, holder[""], "; ".join([outer.reason, *reasons])))
+    return merged
+
+
+def _restore(tree: object, path: Path, value: object) -> None:
+    """Put a value back to its path in a tree, if its holder is still there."""
+    for part in path[:-1]:
+        if isinstance(tree, dict):
+            tree = cast("dict[Any, Any]", tree).get(part)
+        elif isinstance(tree, list) and isinstance(part, int) and part < len(cast("list[Any]", tree)):
+            tree = cast("list[Any]", tree)[part]
+    last = path[-1]
+    if isinstance(tree, dict):
+        cast("dict[Any, Any]", tree)[last] = value
+    elif isinstance(tree, list) and isinstance(last, int):
+        cast("list[Any]", tree).insert(last, value)
 
 
 def _sort_key(part: str | int) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from migration import kserve, modelservice, modelservice_chart
+from migration import kserve, modelservice, modelservice_chart, zerfoo
 from migration.accounts import Original
 from migration.converted import Converted, Reader
 from migration.fields import FieldTable, table
@@ -15,6 +15,7 @@ READERS: Mapping[str, Reader] = {
     "modelservice": modelservice,
     "kserve": kserve,
     "modelservice-chart": modelservice_chart,
+    "zerfoo": zerfoo,
 }
 """Readers by the names of their sources."""
 _NOBODYS = FieldTable("Other documents", "", "", ())

@@ -58,3 +58,12 @@ def test_a_credential_is_removed_and_kept_nowhere():
 def test_two_refused_items_of_a_list_are_both_taken_out():
     result = trial_of(chat={**CHAT, "engine": {"args": ["--port=1", "--seed=1", "--host=a"]}})
     assert result.tree["services"]["chat"]["engine"]["args"] == ["--seed=1"]
+
+
+def test_a_value_around_an_earlier_refused_one_gets_it_back():
+    canary = {"model": {"source": "hf://acme/n"}, "weight": 10}
+    result = trial_of(chat={**CHAT, "canary": canary})
+    (refused,) = result.refused
+    assert (refused.path, refused.value) == (Path("services", "chat", "canary"), canary)
+    assert "gateway" in refused.reason
+    assert result.objects
