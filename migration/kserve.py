@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from migration import kserve_engine, kserve_presets, kserve_routes, kserve_scaling, serving_pods
+from migration import kserve_engine, kserve_presets, kserve_routes, kserve_scaling, pods, serving_pods
 from migration.accounts import Original
 from migration.converted import Converted
 from migration.names import sanitize_dns1035_label
 from migration.serving_pods import Role
 from models.paths import Path
-from models.trees import at, mapping
+from models.trees import at, mapping, texts
 
 KIND = "serving.kserve.io/LLMInferenceService"
 CONFIG = "serving.kserve.io/LLMInferenceServiceConfig"
@@ -27,6 +27,13 @@ _ALIAS = "the model has one name, and not publishers/<namespace>/models/<name> t
 _STOP = "serving.kserve.io/stop"
 _SCHEMES = frozenset({"hf", "s3", "pvc", "oci"})
 _LORA = ("maxRank", "maxAdapters", "maxCpuAdapters")
+_SIDECAR = "llm-d-routing-sidecar"
+_GENERATED = {
+    _SIDECAR: "the sidecar is that of the release",
+    "storage-initializer": "the weights are fetched by this program",
+    "tls-certs": "pods serve in clear within the cluster",
+}
+"""Reasons by the names of volumes and containers of KServe's configs and controller."""
 _SELECTORS = frozenset({
     "app.kubernetes.io/component", "app.kubernetes.io/name", "app.kubernetes.io/part-of", "kserve.io/component",
     "llm-d.ai/role",
@@ -50,14 +57,14 @@ def _service(document: Original, configs: Mapping[str, Original], maps: Mapping[
     document.remark("differs", _TLS)
     document.remark("differs", _ALIAS)
     reason = f"taken over from LLMInferenceService {name}"
-    decode = Role(document, converted, (), reason)
+    decode = Role(document, converted, (), reason, _GENERATED)
     _model(document, converted)
     _role(decode, _SPEC)
     prefill = _SPEC / "prefill"
     if document.has(prefill):
         document.take_presence(prefill)
         converted.set({}, "prefill")
-        _role(Role(document, converted, ("prefill",), reason), prefill)
+        _role(Role(document, converted, ("prefill",), reason, _GENERATED), prefill)
         tiers = converted.service.get("kvCache", {}).get("tiers", ())
         serving_pods.separate(converted.service, [tier["volume"] for tier in tiers if "volume" in tier])
     if document.peek(Path("metadata", "annotations", _STOP)) == "true":
@@ -84,7 +91,7 @@ def _merge(document: Original, configs: Mapping[str, Original]) -> None:
     for name in names:
         if name in configs:
             enabled = kserve_presets.merge(enabled, mapping(configs[name].peek(_SPEC)))
-    implied = kserve_presets.implied_configs(enabled)
+    implied = kserve_presets.implied_configs(enabled, texts(document.peek(Path("status", "annotations"))))
     if not any(name in configs for name in implied):
         document.remark("differs", _PRESETS)
     result: Mapping[str, Any] = {}
@@ -139,12 +146,25 @@ def _role(role: Role, spec: Path) -> None:
     pod = spec / "template"
     engine = serving_pods.engine_place(role, pod, "main")
     kserve_engine.read(role, spec, engine)
+    if not role.keys:
+        _sidecar(role, pod)
     serving_pods.read(role, pod, engine)
     _labels(role, spec)
     kserve_scaling.read(role, spec)
     document.take_presence(pod)
     if document.has(spec / "worker"):
         kserve_engine.compare_workers(document, pod, spec / "worker")
+
+
+def _sidecar(role: Role, pod: Path) -> None:
+    """Read the resources of the sidecar, which KServe has as an init container of decode pods."""
+    document = role.original
+    for place in document.items(pod / "initContainers"):
+        if document.peek(place / "name") == _SIDECAR and document.has(_SPEC / "prefill"):
+            resources = pods.resources(document, place / "resources", {})
+            if resources:
+                document.note(place / "resources", "carried", "sidecar.resources")
+            role.set(resources, "sidecar", "resources")
 
 
 def _labels(role: Role, spec: Path) -> None:

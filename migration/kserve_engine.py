@@ -17,12 +17,16 @@ from planning.hardware import accelerators
 _ADDITIONAL = "VLLM_ADDITIONAL_ARGS"
 """Variable whose words KServe's configs add to the arguments."""
 _ROCE = "KSERVE_INFER_ROCE"
+_CACHE = "HF_HUB_CACHE"
+_CACHE_FOLDER = "/models"
+"""Variable of KServe's configs, and its value, which is the folder of the weights here."""
 _TOKEN = "HF_TOKEN"  # noqa: S105, the name of a variable
 _SHELLS = frozenset({"sh", "bash"})
 _OPERATORS = re.compile(r"[;&|<>`\n]|\$\(")
 _REFERENCE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)(?::-)?\}?")
 _SHIPPED = ("vllm serve", _ADDITIONAL, "served-model-name")
 """Parts of the scripts in KServe's own configs."""
+_SCRIPT = "it is the script of KServe's configs, which starts vLLM"
 _SERVE = (("vllm", "serve"), ("python3", "-m", "vllm.entrypoints.openai.api_server"))
 _PARALLELISM = ("tensor", "pipeline", "data", "dataLocal")
 _ANNOTATIONS = Path("metadata", "annotations")
@@ -59,7 +63,7 @@ def _program(role: Role, engine: Path) -> ReadArguments:
     texts = [text for text in sequence(original.peek(engine / "args")) if isinstance(text, str)]
     words = words_of_program([*command, *texts], variables, len(command))
     if not command or _is_shipped(command):
-        original.drop(engine / "command", "it is the script of KServe's configs, which starts vLLM")
+        original.drop(engine / "command", _SCRIPT)
         tokens = [(place, text) for place in places if (text := original.text(place)) is not None]
         return _set(role, flags.read_tokens(original, [*additional, *tokens]), variables)
     if words is None:
@@ -120,7 +124,11 @@ def _custom(
 
 
 def _is_shipped(command: Sequence[str]) -> bool:
-    return any(all(part in text for part in _SHIPPED) for text in command) and len(command) > 1 and "eval" in command[2]
+    return any(_is_script(text) for text in command)
+
+
+def _is_script(text: str) -> bool:
+    return "eval" in text and all(part in text for part in _SHIPPED)
 
 
 def _variables(role: Role, engine: Path) -> dict[str, Any]:
@@ -135,6 +143,8 @@ def _variables(role: Role, engine: Path) -> dict[str, Any]:
             original.note(item, fate, reason, role.key_of("engine") if fate == "cannot" else None)
     variables.pop(_ROCE, None)
     variables.pop(_ADDITIONAL, None)
+    if variables.get(_CACHE) == _CACHE_FOLDER:
+        del variables[_CACHE]
     source = str(role.converted.service.get("model", {}).get("source", ""))
     token = mapping(mapping(variables.get(_TOKEN)).get("secretKeyRef"))
     if token.get("name") and source.startswith("hf://"):
@@ -311,7 +321,10 @@ def compare_workers(original: Original, pod: Path, worker: Path) -> None:
     first = _items_by_name(original.peek(pod))
     other = original.peek(worker)
     for leaf in all_leaves(other):
-        if _at(first, _path_by_names(other, leaf)) != _at(other, leaf):
+        value = _at(other, leaf)
+        if isinstance(value, str) and _is_script(value):
+            original.drop(Path(*worker, *leaf), _SCRIPT)
+        elif _at(first, _path_by_names(other, leaf)) != value:
             original.note(Path(*worker, *leaf), "cannot", "all pods of a replica have the template of its first pod")
 
 

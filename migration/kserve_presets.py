@@ -7,6 +7,7 @@ service. (kserve aaac4e2, pkg/controller/v1alpha2/llmisvc/config_merge.go.)
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, cast
 
 from migration import go_templates
@@ -17,6 +18,8 @@ from planning.ground import tables
 
 SHIPPED_PREFIX = "kserve-"
 """Beginning of the names of the configs that KServe's installation brings (`LLM_INFERENCE_SERVICE_CONFIG_PREFIX`)."""
+_PIN = "serving.kserve.io/"
+"""Beginning of the annotations of the status with the names of configs."""
 _NAMESPACE = "default"
 """Namespace of objects whose files name none, as kubectl has it."""
 _PODS = frozenset({"template", "worker"})
@@ -45,24 +48,20 @@ def named_configs(spec: _Tree) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def implied_configs(spec: _Tree) -> list[str]:
-    """Return the names of the configs that KServe applies to a spec by itself, below those of `baseRefs`."""
-    names = list[str]()
-    router = mapping(spec.get("router"))
-    scheduler = router.get("scheduler")
-    if isinstance(scheduler, Mapping) and at(router, "scheduler", "pool", "ref") is None:
-        names.append("config-llm-scheduler")
-    if isinstance(router.get("route"), Mapping) and not sequence(at(router, "route", "http", "refs")):
-        names.append("config-llm-router-route")
-    if isinstance(spec.get("tracing"), Mapping):
-        names.append("config-llm-tracing")
+def implied_configs(spec: _Tree, pinned: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return the names of the configs that KServe applies to the roles of a spec by itself, below those of `baseRefs`.
+
+    Its configs about route, picker and tokenizer are left out, because this program generates these parts. `pinned` are
+    the annotations of the status, which name the versions of the configs.
+    """
+    names = ["config-llm-tracing"] if isinstance(spec.get("tracing"), Mapping) else []
     prefill = spec.get("prefill")
     if isinstance(prefill, Mapping):
-        names.append(f"config-llm-prefill-{_workload(cast('_Tree', prefill))}")
+        names.append(f"config-llm-prefill-{_workload(mapping(cast('object', prefill)))}")
         names.append(f"config-llm-decode-{_workload(spec)}")
     else:
         names.append(f"config-llm-{_workload(spec)}")
-    return [f"{SHIPPED_PREFIX}{name}" for name in names]
+    return [pinned.get(f"{_PIN}{name}", f"{SHIPPED_PREFIX}{name}") for name in names]
 
 
 def _workload(spec: _Tree) -> str:

@@ -28,6 +28,8 @@ _PROVIDER = "gateway.provider: the file does not say which program implements th
 _GATEWAY_TEXTS = ("name", "namespace", "sectionName", "group", "kind")
 _KSERVE = ("InferencePool", "Service", None)
 _FAIL_OPEN = "FailOpen"
+_PLUGINS = "the picker has the plugins of a preset of this program, and not those of KServe's default"
+_CLOSED = "requests are refused while no picker answers, and KServe sends them to any pod (FailOpen)"
 _EXACT = "Exact"
 _PREDICTION = "predicted-latency-producer"
 """Plugin for which KServe's controller adds a latency predictor to the pods of the picker."""
@@ -63,6 +65,7 @@ def read_route(document: Original, converted: Converted, maps: Mapping[str, Orig
     if not document.has(_HTTP / "rules"):
         path = f"/{document.namespace or 'default'}/{document.name}"
         converted.set([{"path": path}], "route", "matches")
+        converted.set({"request": "0s", "backendRequest": "0s"}, "route", "timeouts")
     converted.set(document.texts(_HTTP / "hostnames") or None, "route", "hostnames")
     _rules(document, converted)
 
@@ -157,6 +160,10 @@ def read_picker(document: Original, converted: Converted, maps: Mapping[str, Ori
         return
     document.take_presence(_PICKER)
     config = _config(document, maps)
+    if config is None:
+        document.remark("differs", _PLUGINS, converted.key_of("endpointPicker"))
+    if not document.has(_PICKER / "pool"):
+        document.remark("differs", _CLOSED, converted.key_of("endpointPicker"))
     if config is not None:
         converted.set("custom", "endpointPicker", "preset")
         converted.set(_complete(config, converted), "endpointPicker", "config")

@@ -4,7 +4,7 @@ What the engine runs, its resources and its variables are read by the readers of
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from migration import pods
@@ -18,7 +18,8 @@ from planning.hardware import accelerators
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108, the engine's shared memory is there
 _TEMPORARY = "/tmp"  # noqa: S108, a folder of the engine
-_HOME = "/home"
+_HOMES = ("/home", "/models")
+"""Folders of the engine: its home, and the weights."""
 _HIDDEN_FOLDERS = ("/.", "/root/.", "/home/.")
 """Beginnings of folders below a home, in which programs keep caches and settings."""
 _PROBES = {"livenessProbe": "liveness", "readinessProbe": "readiness", "startupProbe": "startup"}
@@ -50,6 +51,8 @@ class Role:
     """Keys of the role in the service: none for decode, or `prefill`."""
     reason: str
     """Reason for privileges, which the configuration states."""
+    generated: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Reasons by the names of volumes and init containers that this program makes in another way."""
 
     def set(self, value: object, *keys: str) -> None:
         """Set a key of the role. None, an empty text, an empty mapping and an empty list set nothing."""
@@ -119,7 +122,11 @@ def read(role: Role, pod: Path, engine: Path | None) -> None:
         if place != engine:
             _further(role, place, "containers")
     for place in role.original.items(pod / "initContainers"):
-        _further(role, place, "initContainers")
+        reason = role.generated.get(str(role.original.peek(place / "name")))
+        if reason is None:
+            _further(role, place, "initContainers")
+        else:
+            role.original.drop(place, reason)
     if engine is not None:
         read_security(role, engine / "securityContext")
         read_probes(role, engine)
@@ -198,9 +205,9 @@ def read_claims(role: Role, claims: Path) -> None:
 
 def read_probes(role: Role, container: Path) -> None:
     """Read the probes of the engine's container."""
-    for field, name in _PROBES.items():
-        if role.original.has(container / field):
-            _probe(role, container / field, name)
+    for probe, name in _PROBES.items():
+        if role.original.has(container / probe):
+            _probe(role, container / probe, name)
 
 
 def _probe(role: Role, probe: Path, name: str) -> None:
@@ -259,7 +266,11 @@ def _volumes(role: Role, pod: Path, engine: Path | None) -> None:
     ]
     for place in role.original.items(pod / "volumes"):
         name = role.original.text(place / "name")
-        if name not in used:
+        reason = role.generated.get(name or "")
+        if reason is not None:
+            role.original.drop(place, reason)
+            role.original.drop(mounts.get(name or "", place), reason)
+        elif name not in used:
             role.original.drop(place, _UNMOUNTED)
         elif name:
             _volume(role, place, name, mounts.get(name))
@@ -297,7 +308,7 @@ def _is_folder_of_engine(path: object) -> bool:
     """Tell whether the engine has a folder at a path anyway: shared memory, or a folder below its home."""
     if not isinstance(path, str):
         return False
-    return path in {_SHARED_MEMORY, _TEMPORARY, _HOME} or path.startswith(_HIDDEN_FOLDERS)
+    return path in {_SHARED_MEMORY, _TEMPORARY, *_HOMES} or path.startswith(_HIDDEN_FOLDERS)
 
 
 def _folder_of_engine(role: Role, place: Path, mount: Path | None, path: str) -> None:

@@ -53,24 +53,16 @@ def test_an_empty_mapping_counts_and_null_does_not() -> None:
 
 
 def test_the_configs_of_a_service_follow_from_what_it_has() -> None:
-    """KServe applies configs for the picker, the route, traces and each role."""
-    spec = {
-        "router": {"scheduler": {}, "route": {}},
-        "tracing": {},
-        "worker": {},
-        "parallelism": {"data": 2},
-        "prefill": {"template": {}},
-    }
+    """KServe applies configs for traces and each role, in the versions that the status names."""
+    spec = {"tracing": {}, "worker": {}, "parallelism": {"data": 2}, "prefill": {"template": {}}}
     assert kserve_presets.implied_configs(spec) == [
-        "kserve-config-llm-scheduler",
-        "kserve-config-llm-router-route",
         "kserve-config-llm-tracing",
         "kserve-config-llm-prefill-template",
         "kserve-config-llm-decode-worker-data-parallel",
     ]
-    assert kserve_presets.implied_configs({"router": {"route": {"http": {"refs": [{"name": "a"}]}}}}) == [
-        "kserve-config-llm-template"
-    ]
+    pinned = {"serving.kserve.io/config-llm-template": "v0-20-config-llm-template"}
+    assert kserve_presets.implied_configs({}, pinned) == ["v0-20-config-llm-template"]
+    assert kserve_presets.implied_configs({"worker": {}}) == ["kserve-config-llm-worker-pipeline-parallel"]
 
 
 def test_texts_get_values_of_the_service() -> None:
