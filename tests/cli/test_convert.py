@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 
 import pytest
 
@@ -13,6 +14,8 @@ OPERATOR = "tests/migration/samples/gold/min-operator.yaml"
 HEAD = "apiVersion: model.otterscale.io/v1alpha1\nkind: ModelService\n"
 SPEC = "spec: {model: {name: m, image: 'r/m:v1'}, accelerator: {type: nvidia}, decode: {}, engine: {}}\n"
 CHAT = f"{HEAD}metadata: {{name: chat, namespace: ml}}\n{SPEC}"
+PIECES = ("", "\t", "\x00", "{", "]", ": ", "- ", "&a ", "*a", "!!binary ", "---\n", "\u2028", "'", "[{", "0x", "<<: ")
+"""Texts that break YAML, or make other YAML of it."""
 TOKEN = "hf_" + "aB3dE6gH9j" * 4
 
 
@@ -144,3 +147,18 @@ def test_no_credential_goes_anywhere(run):
     assert code == 1
     assert TOKEN not in out + err
     assert "holds a credential in clear" in err
+
+
+def test_files_with_broken_texts_are_never_a_mistake_of_the_program(run):
+    source = random.Random(39)
+    codes = set()
+    for _ in range(150):
+        text = CHAT
+        for _ in range(source.randint(1, 5)):
+            at = source.randrange(len(text))
+            text = text[:at] + source.choice((*PIECES, TOKEN)) + text[at + source.randint(0, 6) :]
+        code, out, err = run(text)
+        codes.add(code)
+        assert "Traceback" not in err, text
+        assert TOKEN not in out + err, text
+    assert codes == {1, 2}
