@@ -42,10 +42,12 @@ REASONS = {
     METADATA: "`s3://` on AWS, if no file and no variable has an AWS identity: the machine's or the pod's is looked up",
 }
 """Reason why each server is asked, in the order of the page. A server that is not here fails the test."""
+SAMPLES = Path("tests/migration/samples/gold").resolve()
 COMPOSING = ("diagram", "fit", "render", "rights", "status", "summarize", "upgrade")
 OTHERS = {
     "affected": ["--since", "HEAD"],
     "comment": ["report.md", "--environment", "prod"],
+    "convert": [str(SAMPLES / "min.yaml"), "--with", str(SAMPLES / "min-operator.yaml")],
     "costs": ["gated", "--prometheus", "https://prometheus.acme.example"],
     "explain": ["chosen"],
     "facts": [],
