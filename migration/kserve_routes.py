@@ -29,6 +29,7 @@ _GATEWAY_TEXTS = ("name", "namespace", "sectionName", "group", "kind")
 _KSERVE = ("InferencePool", "Service", None)
 _FAIL_OPEN = "FailOpen"
 _PLUGINS = "the picker has the plugins of a preset of this program, and not those of KServe's default"
+_PICKED = "prefill needs an endpoint picker, so there is one"
 _CLOSED = "requests are refused while no picker answers, and KServe sends them to any pod (FailOpen)"
 _EXACT = "Exact"
 _PREDICTION = "predicted-latency-producer"
@@ -156,7 +157,10 @@ def _filter(document: Original, converted: Converted, item: Path) -> None:
 def read_picker(document: Original, converted: Converted, maps: Mapping[str, Original]) -> None:
     """Read the scheduler, which is the endpoint picker."""
     if not document.has(_PICKER):
-        converted.disable("endpointPicker", "enabled")
+        if "prefill" in converted.service:
+            document.remark("differs", _PICKED, converted.key_of("prefill"))
+        else:
+            converted.disable("endpointPicker", "enabled")
         return
     document.take_presence(_PICKER)
     config = _config(document, maps)

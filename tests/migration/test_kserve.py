@@ -124,3 +124,59 @@ def test_model_engine_and_stack_are_carried() -> None:
         "env": {"LEVEL": "debug"},
     }
     assert service["resources"] == {"limits": {"cpu": "8", "memory": "64Gi", "rdma/nic": "1"}}
+
+
+ROLES_CONFIG = """
+apiVersion: serving.kserve.io/v1alpha2
+kind: LLMInferenceServiceConfig
+metadata: {name: kserve-config-llm-decode-template}
+spec:
+  template:
+    containers:
+      - name: main
+        image: ghcr.io/acme/vllm:v0.26.0
+        command:
+          - /bin/bash
+          - -c
+          - eval "exec vllm serve /mnt/models --served-model-name "{{ .Spec.Model.Name }}" ${VLLM_ADDITIONAL_ARGS} $@"
+          - --
+        env: [{name: HOME, value: /home}, {name: HF_HUB_CACHE, value: /models}]
+        volumeMounts:
+          - {name: home, mountPath: /home}
+          - {name: model-cache, mountPath: /models}
+          - {name: tls-certs, mountPath: /var/run/kserve/tls, readOnly: true}
+    initContainers:
+      - name: llm-d-routing-sidecar
+        image: ghcr.io/acme/sidecar:v1
+        restartPolicy: Always
+        ports: [{containerPort: 8000}]
+        resources: {requests: {cpu: "2"}}
+        volumeMounts: [{name: tls-certs, mountPath: /var/run/kserve/tls}]
+    volumes:
+      - {name: home, emptyDir: {}}
+      - {name: model-cache, emptyDir: {}}
+      - {name: tls-certs, secret: {secretName: certs}}
+"""
+
+
+def test_what_kserves_own_configs_make_is_made_by_this_program() -> None:
+    """Home, weights, certificates and sidecar are no volumes and containers of the user."""
+    spec = """
+  model: {uri: "hf://acme/chat"}
+  template:
+    containers:
+      - name: main
+        args: [--max-num-seqs, "8"]
+        env: [{name: VLLM_ADDITIONAL_ARGS, value: --enforce-eager}]
+  prefill: {template: {containers: [{name: main}]}}
+"""
+    printed = objects(llm_service(spec), ROLES_CONFIG)
+    service = stack(printed)["services"]["chat"]
+    assert service["engine"] == {
+        "image": "ghcr.io/acme/vllm:v0.26.0",
+        "maxNumSeqs": 8,
+        "args": ["--enforce-eager"],
+    }
+    assert service["sidecar"] == {"resources": {"requests": {"cpu": "2"}}}
+    assert "pod" not in service
+    assert places(printed, "cannot") == set()

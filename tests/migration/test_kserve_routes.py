@@ -2,6 +2,8 @@
 
 from pathlib import Path as File
 
+from migration import conversion
+from migration.files import documents
 from tests.support.migration import llm_service, objects, places, stack
 
 SAMPLE = (File(__file__).with_name("samples") / "kserve-roles.yaml").read_text(encoding="utf-8")
@@ -93,3 +95,24 @@ def test_a_picker_that_predicts_latency_gets_a_predictor() -> None:
 """
     picker = stack(objects(llm_service(spec)))["services"]["chat"]["endpointPicker"]
     assert picker["latencyPredictor"] == {"deploy": {}}
+
+
+def test_the_block_size_of_a_simulator_is_that_of_the_picker() -> None:
+    """A picker that counts blocks has to know their size, and nothing generates arguments for a simulator."""
+    spec = """
+  model: {uri: "hf://acme/chat", name: acme/chat}
+  router:
+    scheduler:
+      config:
+        inline:
+          plugins:
+            - {type: token-producer}
+            - {type: precise-prefix-cache-producer, parameters: {tokenProcessorConfig: {blockSize: 16}}}
+          schedulingProfiles: []
+  template:
+    containers: [{name: main, image: "ghcr.io/acme/sim:v1", command: [/app/sim], args: ["--block-size", "16"]}]
+"""
+    (service,) = conversion.convert(documents(llm_service(spec), "chat.yaml")).services
+    assert service.service["kvCache"] == {"blockSize": 16}
+    producer = service.service["endpointPicker"]["config"]["plugins"][0]
+    assert producer == {"type": "token-producer", "parameters": {"modelName": "acme/chat"}}
