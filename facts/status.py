@@ -57,11 +57,11 @@ class ReadScope:
     certificates: bool = False
     """Whether to read the certificates of the Gateways' listeners: their Secrets one by one, and the Certificates of
     cert-manager in the namespaces of the Gateways."""
-    kinds: tuple[str, ...] = KINDS
-    """Kinds that are read; the others have no objects. Pods and pools are read after the kinds that name them."""
     interceptors: tuple[str, ...] = ()
     """Further namespaces, of which only the Deployments and Pods of interceptors are read. One whose objects may not be
     read is left out. Without effect if all namespaces are read."""
+    kinds: tuple[str, ...] = KINDS
+    """Kinds that are read; the others have no objects. Pods and pools are read after the kinds that name them."""
 
 
 def read(access: KubeAccess, scope: ReadScope) -> Snapshot:

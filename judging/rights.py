@@ -16,7 +16,7 @@ from judging import additions, ownership
 from manifests.assembly import Component, objects
 from models.paths import Path
 from models.problems import Problem, gap, warning
-from planning.ground import bundles, snapshot
+from planning.ground import bundles, parts, snapshot
 from planning.ground.api_groups import GATEWAY_GROUP, plural
 from planning.ground.cluster_facts import IDENTITY, Permissions, Unknown
 from planning.ground.needs import Needs
@@ -93,6 +93,8 @@ class StackObjects:
     role_rules: tuple[RoleRight, ...]
     bound: frozenset[str]
     """Names of ClusterRoles that the stack binds but does not create."""
+    of_status: frozenset[str]
+    """Namespaces of the objects that a status reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ def of_components(components: Sequence[Component]) -> StackObjects:
         compared=additions.kinds(components) | read,
         role_rules=tuple(RoleRight(item.place[2], rule) for item in roles for rule in item.manifest["rules"]),
         bound=frozenset(ref["name"] for ref in refs if ref["kind"] == "ClusterRole" and ref["name"] not in own_roles),
+        of_status=frozenset(item.place[2] for item in items if item.id.part not in parts.DASHBOARDS) - {_EVERYWHERE},
     )
 
 
@@ -201,7 +204,7 @@ def _has(values: Collection[str], value: str) -> bool:
 
 def _status_reads(stack_objects: StackObjects, needs: Needs, options: Options) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for reading the status of a stack (`facts.status`), and for its optional steps."""
-    namespaces = sorted({namespace for _, namespace in stack_objects.objects} - {_EVERYWHERE})
+    namespaces = sorted(stack_objects.of_status)
     for kind in snapshot.KINDS:
         if kind in snapshot.CLUSTER_SCOPED:
             yield _EVERYWHERE, _rule(kind, _LIST)
