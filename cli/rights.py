@@ -14,7 +14,7 @@ from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from planning.ground import yaml_text
 
-HELP = "print the Roles that suffice to preview, deploy or look at a stack"
+HELP = "print the Roles that suffice to preview, deploy, look at or compare a stack"
 _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purpose in Purpose}
 """Name of the Roles and of the ClusterRole, by purpose."""
 

@@ -1,4 +1,6 @@
-"""Rights that a user needs to preview a stack, to deploy it or to see its status: rules of Roles and a ClusterRole.
+"""Rights that a user needs for a stack: to preview it, to deploy it, to see its status, or to compare its canaries.
+
+Rights are rules of Roles and of a ClusterRole.
 
 The source of the provider's requests is provider/pkg/await of pulumi-kubernetes (4.25): `await.go` has the requests for
 all objects. `deployment.go` and `job.go` have the requests for pods, ReplicaSets and claims, which the provider reads
@@ -49,6 +51,7 @@ class Purpose(StrEnum):
     PREVIEW = "preview"
     DEPLOY = "deploy"
     STATUS = "status"
+    GATE = "gate"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -145,6 +148,8 @@ def rights(purpose: Purpose, stack_objects: StackObjects, needs: Needs, options:
     if purpose is Purpose.STATUS:
         reads = _status_reads(stack_objects, needs, options)
         return Rights(_rules_by_place(_Verbs.of(reads, ())))
+    if purpose is Purpose.GATE:
+        return Rights(_rules_by_place(_Verbs.of(_variant_reads(stack_objects), ())))
     deploys = purpose is Purpose.DEPLOY
     reads_secrets = options.secrets or deploys
     writes = options.dry_run or deploys
@@ -202,9 +207,19 @@ def _has(values: Collection[str], value: str) -> bool:
     return "*" in values or value in values
 
 
+def _variant_reads(stack_objects: StackObjects) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for reading the variants of a stack's services, their pods and their shares."""
+    for namespace in _namespaces(stack_objects):
+        yield from ((namespace, _rule(kind, _LIST)) for kind in snapshot.KINDS_OF_VARIANTS)
+
+
+def _namespaces(stack_objects: StackObjects) -> Sequence[str]:
+    return sorted(stack_objects.of_status)
+
+
 def _status_reads(stack_objects: StackObjects, needs: Needs, options: Options) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for reading the status of a stack (`facts.status`), and for its optional steps."""
-    namespaces = sorted(stack_objects.of_status)
+    namespaces = _namespaces(stack_objects)
     for kind in snapshot.KINDS:
         if kind in snapshot.CLUSTER_SCOPED:
             yield _EVERYWHERE, _rule(kind, _LIST)

@@ -49,7 +49,7 @@ def _group(service: ServicePlan, group: RuleGroup, plan: Observing) -> dict[str,
 
 
 def _record(recording: Recording) -> dict[str, Any]:
-    return {"record": recording.name, "expr": recording.expression}
+    return {"record": recording.name, "expr": recording.expression, "labels": dict(recording.labels)}
 
 
 def _alert(alert: Alert, plan: Observing) -> dict[str, Any]:

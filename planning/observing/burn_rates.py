@@ -69,6 +69,8 @@ class Recording:
     name: str
     expression: str
     """A query of Prometheus."""
+    labels: Mapping[str, str]
+    """Labels of the series, which tell whose it is."""
 
 
 def table() -> BurnRates:
@@ -86,7 +88,7 @@ def recordings(scope: SeriesScope, values: Mapping[str, str]) -> Iterator[Record
         for window, query in queries:
             if query is not None:
                 names.add(row.name)
-                yield Recording(f"{RECORDED}:{row.name}:rate{window}", query)
+                yield Recording(f"{RECORDED}:{row.name}:rate{window}", query, scope.matchers)
 
 
 def _query(row: RecordRow, window: str, scope: SeriesScope, values: Mapping[str, str]) -> str | None:

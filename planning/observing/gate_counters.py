@@ -16,9 +16,7 @@ from planning.serving import Workload
 
 WINDOW = "5m"
 """Window of the recorded series whose counters are taken; those of all windows are the same."""
-_RATE = re.compile(
-    rf'(?P<minus>-\s*sum by \([^)]*\) \(\s*)?rate\((?P<selector>(?:[^"\[\]]|"(?:[^"\\]|\\.)*")+)\[{WINDOW}\]\)'
-)
+_RATE = re.compile(rf'(?P<minus>-\s*sum\()?rate\((?P<selector>(?:[^"\[\]]|"(?:[^"\\]|\\.)*")+)\[{WINDOW}\]\)')
 """Rate of a counter, and whether the sum that it begins is subtracted."""
 _NAMES: Mapping[str, tuple[str, str]] = {
     "errors": ("requests", "failures"),

@@ -32,7 +32,7 @@ def test_the_logs_of_a_status_need_a_right_of_their_own(tmp_path, capsys):
     assert "pods/log" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("purpose", [Purpose.PREVIEW, Purpose.DEPLOY])
+@pytest.mark.parametrize("purpose", [Purpose.PREVIEW, Purpose.DEPLOY, Purpose.GATE])
 @pytest.mark.parametrize("option", [("--logs",), ("--certificates", "public-tls")])
 def test_options_of_a_status_are_refused_for_another_purpose(tmp_path, purpose, option):
     path = tmp_path / "stack.yaml"

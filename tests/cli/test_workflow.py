@@ -283,3 +283,82 @@ def test_no_line_of_a_script_has_an_expression_of_the_event():
     """Text of a pull request in a script would be run."""
     lines = [step["run"] for job in JOBS.values() for step in job["steps"] if "run" in step]
     assert not any("${{" in line for line in lines)
+
+
+GATE = yaml.load((ROOT / "examples/ci/github-gate.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+PLAYED_GATE = """#!/bin/sh
+test "$PROMETHEUS_TOKEN" = words || exit 3
+case "$*" in *words*) exit 3;; esac
+echo "$*" > "$LOGS/arguments"
+echo worse
+if [ -n "$WEIGHT" ]; then sed -i "s/weight: .*/weight: $WEIGHT/" Pulumi.dev.yaml; fi
+exit "$VERDICT"
+"""
+FORGE = """#!/bin/sh
+echo "$*" >> "$LOGS/forge"
+case "$*" in "pr edit"*) exit 1;; esac
+"""
+
+
+@pytest.fixture
+def gated(project):
+    """Return the folder of a stack with a canary, whose verdict a test plays, and the repository that is pushed to."""
+    folder, environment = project
+    repository = folder / "repository.git"
+    (folder / "Pulumi.dev.yaml").write_text("canary: {}\nweight: 10\n", encoding="utf-8")
+    for name, text in (("python", PLAYED_GATE), ("gh", FORGE)):
+        path = folder / "tools" / name
+        path.unlink(missing_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    environment |= {"GIT_CONFIG_COUNT": "0", "GIT_CONFIG_GLOBAL": "/dev/null", "KUBECONFIG_TEXT": "words"}
+    environment |= {"PROMETHEUS_TOKEN": "words", "PROMETHEUS_URL": "https://prometheus.example", "GH_TOKEN": "words"}
+    environment |= {"GITLAB_TOKEN": "words", "CI_PROJECT_URL": str(repository.with_suffix("")), "BASE": "main"}
+    environment |= {"CI_DEFAULT_BRANCH": "main"}
+    lines = f"git init -q --bare {repository}; git -C {repository} config receive.advertisePushOptions true"
+    lines += f"; git init -q -b main; git add Pulumi.dev.yaml; {COMMIT}; git remote add origin {repository}"
+    code, output = shell(project, lines)
+    assert code == 0, output
+    return folder, repository
+
+
+def judge(project, forge):
+    """Run the lines of the job `gate`, and return its exit code and what it wrote."""
+    if forge == "gitlab":
+        return shell(project, "\n".join(PIPELINE["gate"]["script"]))
+    ends = [run(project, "gate", name, GATE["jobs"]) for name in ("gate", "propose", "verdict")]
+    return ends[-1][0], "".join(output for _, output in ends)
+
+
+def pushed(project, repository):
+    """Return the changed lines of the branch that the job pushed; None without such a branch."""
+    code, output = shell(project, f"git -C {repository} show --format= -U0 gate-dev")
+    return (
+        [line for line in output.splitlines() if line[0] in "+-" and line[:3] not in {"+++", "---"}]
+        if not code
+        else None
+    )
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
+@pytest.mark.parametrize(("verdict", "weight"), [("0", "25"), ("8", "0")])
+def test_a_verdict_on_a_canary_pushes_its_next_weight(project, gated, forge, verdict, weight):
+    folder, repository = gated
+    project[1].update(VERDICT=verdict, WEIGHT=weight)
+    code, output = judge(project, forge)
+    assert code == 0, output
+    assert pushed(project, repository) == ["-weight: 10", f"+weight: {weight}"]
+    assert "--propose Pulumi.dev.yaml --format markdown" in (folder / "arguments").read_text(encoding="utf-8")
+    if forge == "github":
+        assert "pr create --head gate-dev --base main" in (folder / "forge").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
+@pytest.mark.parametrize(("verdict", "code"), [("6", 0), ("1", 1), ("2", 1), ("3", 1)])
+def test_a_canary_without_a_verdict_pushes_nothing_and_fails_the_job_if_nothing_was_measured(
+    project, gated, forge, verdict, code
+):
+    _, repository = gated
+    project[1].update(VERDICT=verdict, WEIGHT="")
+    assert judge(project, forge)[0] == code
+    assert pushed(project, repository) is None

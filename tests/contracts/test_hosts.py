@@ -15,7 +15,7 @@ import pytest
 from cli import commands
 from facts import hosts
 from local import main as local
-from tests.support.traffic import world
+from tests.support.traffic import compared, world
 from tests.support.traffic.world import BUCKET, IDENTITY, METADATA, MODELS
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +36,7 @@ REASONS = {
     "hub.acme.example": "`hf://` with an endpoint that `HF_ENDPOINT` has",
     "hub.example": "`hf://` with any other endpoint",
     "cluster.acme.example:6443": "the cluster of the kubeconfig",
+    "prometheus.acme.example": "the Prometheus of `--prometheus`; `gate` asks it about services that are deployed",
     "api.github.com": "the forge of the pipeline (`GITHUB_API_URL`)",
     "gitlab.acme.example": "the forge of the pipeline (`CI_API_V4_URL`)",
     METADATA: "`s3://` on AWS, if no file and no variable has an AWS identity: the machine's or the pod's is looked up",
@@ -45,8 +46,10 @@ COMPOSING = ("diagram", "fit", "render", "rights", "status", "summarize", "upgra
 OTHERS = {
     "affected": ["--since", "HEAD"],
     "comment": ["report.md", "--environment", "prod"],
+    "costs": ["gated", "--prometheus", "https://prometheus.acme.example"],
     "explain": ["chosen"],
     "facts": [],
+    "gate": ["gated", "--prometheus", "https://prometheus.acme.example"],
     "lint": ["--release", "llm-d-0.10"],
     "lock": ["all"],
     "policy": ["all"],
@@ -90,6 +93,10 @@ def project(folder, authority):
     write(folder, "theirs", "theirs", "public", "strange")
     chosen = {"namespace": "models", "services": {"chat": {"model": {"name": "Qwen/Qwen3-32B"}}}}
     _save(folder, "chosen", chosen)
+    gateway = {"name": "gateway", "namespace": "gateways", "provider": "istio", "version": "1.31.2"}
+    gated = {"namespace": "models", "gateway": gateway, "services": {"chat": compared.stack()}}
+    gated["services"]["chat"] |= {"model": {"name": "org/m", "source": "pvc://weights/m"}, "accelerator": "nvidia"}
+    _save(folder, "gated", gated | {"observability": {"metrics": {"type": "prometheus-operator"}}})
     (folder / "Pulumi.yaml").write_text("name: inference-stacks\n", encoding="utf-8")
     event = {"diagnosticEvent": {"severity": "error", "message": "the run stopped"}}
     (folder / "events.json").write_text(json.dumps(event), encoding="utf-8")
@@ -210,6 +217,7 @@ def test_each_identity_is_seen_by_its_own_servers_alone():
         "token that anybody gets": {"registry.example"},
         "token of the kubeconfig": {"cluster.acme.example"},
         "`GITHUB_TOKEN`": {"api.github.com"},
+        "`PROMETHEUS_TOKEN`": {"prometheus.acme.example"},
     }
 
 
@@ -226,6 +234,7 @@ def test_every_command_did_its_work():
     codes = {name: code for name, code in everything().codes.items() if not name.startswith("local")}
     assert {name: code for name, code in codes.items() if code != "exit 0"} == {
         "facts": "exit 1",
+        "gate": "exit 6",
         "status": "exit 4",
     }, everything().output
 
@@ -259,7 +268,7 @@ def test_an_offline_run_contacts_nobody_and_says_what_went_unchecked(way):
         else {
             name: [*words, "--offline"]
             for name, words in tasks("all").items()
-            if name in {*COMPOSING, "explain", "lock"}
+            if name in {*COMPOSING, "costs", "explain", "gate", "lock"}
         }
     )
     variables = IDENTITY | ({hosts.OFFLINE: "true"} if way == "variable" else {})

@@ -32,7 +32,6 @@ def test_each_operator_number_label_and_window_of_a_rule_is_changed_once():
         'sum by (b) (c{d="e"} offset 20m) > 0',
         'sum by (b) (c{d="e"} offset 10m) >= 0',
         'sum by (b) (c{d="e"} offset 10m) < 0',
-        'sum by (b) (c{d="e"} offset 10m) > -1',
         'sum by (b) (c{d="e"} offset 10m) > 1',
     }
     others = {(rule["expr"], "2m", "page"), (rule["expr"], "8m", "page"), (rule["expr"], "4m", "page_")}

@@ -16,6 +16,7 @@ from planning.ground.snapshot import (
     EVENT,
     GATEWAY,
     KINDS,
+    KINDS_OF_VARIANTS,
     NODE,
     POD,
     ROUTE,
@@ -64,6 +65,14 @@ def test_each_kind_is_one_list_and_what_is_not_served_has_no_objects(api):
     assert {kind: names[kind] for kind in KINDS if names[kind]} == {POD: ["qwen"], EVENT: ["late"], NODE: ["a", "b"]}
     assert len(api.seen) == len(KINDS) - len({GATEWAY, SERVICE})
     assert api.connections == 1
+
+
+def test_kinds_that_nobody_asks_for_are_not_read(api):
+    api.answers = {PODS: {"items": [named("qwen")]}, NODES: {"items": [named("a")]}}
+    snapshot = read(api, ReadScope(("models",), kinds=KINDS_OF_VARIANTS))
+    assert snapshot.objects.keys() == {*KINDS_OF_VARIANTS}
+    assert [item["metadata"]["name"] for item in snapshot.of(POD)] == ["qwen"]
+    assert len(api.seen) == len(KINDS_OF_VARIANTS)
 
 
 def test_without_namespaces_the_whole_cluster_is_read(api):

@@ -127,6 +127,23 @@ def test_a_status_reads_logs_if_asked_for():
     assert granted(Purpose.PREVIEW, logs=True) == granted(Purpose.PREVIEW)
 
 
+OF_EVERY_VARIANT = (
+    "/pods",
+    "apps/deployments",
+    "gateway.networking.k8s.io/httproutes",
+    "inference.networking.k8s.io/inferencepools",
+    "leaderworkerset.x-k8s.io/leaderworkersets",
+)
+"""Resources from which the variants of every stack are made, in its namespaces."""
+
+
+def test_a_gate_lists_variants_and_nothing_else():
+    stack = tree(qwen={}, bert={"namespace": "chat"})
+    assert granted(Purpose.GATE, stack) == lists("models", *OF_EVERY_VARIANT) | lists("chat", *OF_EVERY_VARIANT)
+    assert granted(Purpose.GATE, stack) < granted(Purpose.STATUS, stack)
+    assert granted(Purpose.GATE, stack, secrets=True, dry_run=True, logs=True) == granted(Purpose.GATE, stack)
+
+
 def test_nodes_are_listed_and_slices_where_pods_claim_devices():
     nodes, slices = (("", *kind, (), "list") for kind in (("", "nodes"), ("resource.k8s.io", "resourceslices")))
     claim = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
@@ -253,3 +270,10 @@ def test_dashboards_need_config_maps_in_their_namespace_and_a_status_reads_nothi
     assert {place for place, *_ in granted(Purpose.STATUS, stack)} == {
         place for place, *_ in granted(Purpose.STATUS, drawn({"namespace": "models"}, qwen={}))
     }
+
+
+def test_rules_need_rights_to_their_own_kind_alone():
+    stack = STACK | {"observability": {**SCRAPED["observability"], "rules": {}}}
+    for purpose in (Purpose.PREVIEW, Purpose.DEPLOY):
+        further = granted(purpose, stack) - granted(purpose, STACK | SCRAPED)
+        assert {place[:3] for place in further} == {("models", "monitoring.coreos.com", "prometheusrules")}

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.support.stacks import find, rendered, tree
+from judging.preflight.kinds import kinds
+from planning.ground.cluster_facts import ClusterFacts, Served
+from tests.support.stacks import find, lines, rendered, tree
 from tests.support.stacks.watched import KINDS, alert, watched
 
 
@@ -52,3 +54,17 @@ def test_without_a_runbook_no_alert_names_one():
 def test_a_stack_without_rules_has_no_such_object():
     stack = tree() | {"observability": {"metrics": {"type": "prometheus-operator"}}}
     assert not [manifest for manifest in rendered(stack) if manifest["kind"] in KINDS]
+
+
+@pytest.mark.parametrize(
+    ("scraper", "kind"),
+    [
+        ("prometheus-operator", "monitoring.coreos.com/v1/PrometheusRule"),
+        ("gmp", "monitoring.googleapis.com/v1/Rules"),
+    ],
+)
+def test_a_cluster_without_the_kind_of_the_rules_is_refused_with_the_command_that_installs_it(scraper, kind):
+    needed = {f"{manifest['apiVersion']}/{manifest['kind']}" for manifest in rendered(watched(scraper))}
+    (line,) = lines(kinds(needed, ClusterFacts(apis=Served(frozenset(needed - {kind}))), "strict"), "error")
+    assert kind.rpartition("/")[2] in line
+    assert "install " in line

@@ -1,4 +1,4 @@
-"""Monitors come and go by themselves, and who reads the picker's metrics may read them and nothing else."""
+"""Monitors and rules come and go by themselves, and who reads the picker's metrics may read them and nothing else."""
 
 import base64
 import json
@@ -60,6 +60,24 @@ def test_scraping_is_switched_on_and_off_and_nothing_else_moves(deploy):
     assert deployed.operate().done == deployed.changed() == {"qwen-decode-monitor": "delete"}
     for kind in ("podmonitors", "servicemonitors", "secrets", "clusterroles"):
         assert name not in deployed.plane.kubectl("get", kind, "-A", "-o", "name")
+
+
+def test_rules_are_switched_on_and_off_and_nothing_else_moves(deploy):
+    name = "alerted"
+    rules = {"rules": {"labels": {"release": "one"}}}
+    alerted = stack(name) | {"observability": {"metrics": METRICS, **rules}}
+    deployed = deploy(stack(name))
+    deployed.up()
+    deployed.write(alerted)
+    assert deployed.operate().done == deployed.changed() == {"qwen-rules": "create"}
+    rendered_groups = find(rendered(alerted), "PrometheusRule", "qwen")["spec"]["groups"]
+    assert deployed.get("PrometheusRule", "qwen", name)["spec"]["groups"] == rendered_groups
+    deployed.assert_unchanged()
+    deployed.write(alerted | {"defaults": {"slo": {"availability": 99.9}}})
+    assert deployed.operate().done == deployed.changed() == {"qwen-rules": "update"}
+    deployed.write(stack(name))
+    assert deployed.operate().done == deployed.changed() == {"qwen-rules": "delete"}
+    assert name not in deployed.plane.kubectl("get", "prometheusrules", "-A", "-o", "name")
 
 
 def foreign(kind, name, namespace):

@@ -12,7 +12,8 @@ import pytest
 from planning.releases import channel
 from tests.support.cluster.plane import serve_moved_kinds
 from tests.support.stacks import tree
-from tests.support.traffic import llm_d
+from tests.support.traffic import exposition, llm_d
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 
@@ -23,9 +24,14 @@ SERVICES = {
         "replicas": 2,
         "objectives": {"batch": {"priority": -1}, "chat": {"priority": 1}},
         "rewrites": [{"model": "old/model", "targets": [{"model": "org/model"}]}],
+        "endpointPicker": {"metricsAuth": False},
     },
-    "queued": {"endpointPicker": {"flowControl": {}}},
+    "queued": {"endpointPicker": {"flowControl": {}, "metricsAuth": False}},
 }
+METRICS = 9090
+"""Port of the picker's metrics."""
+RARE = {"poll_errors", "extract_errors", "tpot"}
+"""Metrics that a picker shows only after an error, or after a stream."""
 READER = "registry.k8s.io/gateway-api-inference-extension/epp:v1.3.1"
 """The picker that reads objectives and rewrites by the release's own warning."""
 PICKERS = [
@@ -95,3 +101,45 @@ def test_flow_control_holds_a_request_until_a_pod_is_free(path, full):
         assert not held.done()
         asked.queue("queued", 0.0)
         assert held.result().status == 200
+
+
+def shown(path, service):
+    """Return the metrics of the picker of a service."""
+    return exposition.read(path.pickers[f"{service}-epp"].ports[METRICS])
+
+
+@pytest.mark.parametrize(("service", "gates"), [("sorted", {None}), ("queued", {None, "flowControl"})])
+def test_the_picker_shows_the_metrics_of_the_catalogue_and_those_of_a_gate_only_behind_it(path, service, gates):
+    asked, facts, _ = path
+    assert asked.ask(service).status == 200
+    assert asked.ask(service, model=7).status == 400
+    catalogue = facts.metrics.catalogue
+    expected = {metric.name for name, metric in catalogue.items() if metric.gate in gates and name not in RARE}
+    eventually(lambda: expected <= shown(asked, service).keys())
+    metrics = shown(asked, service)
+    for name, metric in catalogue.items():
+        if metric.gate not in gates:
+            assert metric.name not in metrics, name
+        elif metric.name in metrics:
+            assert metrics[metric.name].kind == metric.kind, name
+            assert metrics[metric.name].labels == set(metric.labels), name
+            assert metrics[metric.name].bounds == set(metric.bounds), name
+
+
+def test_a_refused_request_counts_as_an_error_alone(path):
+    """Scheduled requests and refused ones have a counter each, so that all requests are the sum of both."""
+    asked, facts, _ = path
+    catalogue = facts.metrics.catalogue
+
+    def counts():
+        metrics = shown(asked, "sorted")
+        return [metrics[catalogue[name].name].value for name in ("requests", "request_errors")]
+
+    assert asked.ask("sorted", model=7).status == 400
+    assert asked.ask("sorted").status == 200
+    eventually(lambda: catalogue["request_errors"].name in shown(asked, "sorted"))
+    scheduled, refused = counts()
+    assert asked.ask("sorted", model=7).status == 400
+    eventually(lambda: counts() == [scheduled, refused + 1])
+    assert asked.ask("sorted").status == 200
+    eventually(lambda: counts() == [scheduled + 1, refused + 1])

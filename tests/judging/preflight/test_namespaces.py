@@ -42,4 +42,6 @@ def test_the_namespace_of_dashboards_must_exist():
     stack = drawn({"namespace": "monitoring"}, qwen={})
     facts = replace(whole(stack), namespaces=Namespaces({"models": LiveNamespace({}, {})}))
     (missing,) = lines(composed(stack, facts).preflight, "error")
-    assert missing.startswith("observability.dashboards.namespace: the cluster has no namespace of this name (monitoring)")
+    assert missing.startswith(
+        "observability.dashboards.namespace: the cluster has no namespace of this name (monitoring)"
+    )

@@ -74,9 +74,9 @@ def test_a_service_without_gates_has_no_counters():
 @pytest.mark.parametrize(
     ("expression", "selectors"),
     [
-        ('sum by (a) (rate(x{b="]"}[5m]))', [('x{b="]"}', False)]),
-        ("sum by (a) (rate(x[5m]) or rate(y{}[5m]))", [("x", False), ("y{}", False)]),
-        ("sum by (a) (rate(x[5m])) - sum by (a) ( rate(y[5m]))", [("x", False), ("y", True)]),
+        ('sum(rate(x{b="]"}[5m]))', [('x{b="]"}', False)]),
+        ("sum(rate(x[5m]) or rate(y{}[5m]))", [("x", False), ("y{}", False)]),
+        ("sum(rate(x[5m])) - sum(rate(y[5m]))", [("x", False), ("y", True)]),
         ("sum(rate(x[30m]))", []),
     ],
 )
@@ -85,5 +85,5 @@ def test_rates_are_taken_from_a_query(expression, selectors):
 
 
 def test_a_gate_needs_both_series():
-    requests = Recording("inference_stacks:requests:rate5m", "sum by (a) (rate(x[5m]))")
+    requests = Recording("inference_stacks:requests:rate5m", "sum(rate(x[5m]))", {})
     assert gate_counters.of([requests]) == {}

@@ -12,11 +12,14 @@ from cli import rights as command
 from composition import Composition, Given, compose
 from composition import status as composed_status
 from facts import cluster
+from facts import status as reader
 from facts.kubeconfig import KubeAccess
+from facts.status import ReadScope
 from judging.rights import Options, Purpose
 from judging.status.verdict import ExitCode
 from local.cluster import ControlPlane
 from planning.ground.cluster_facts import NOTHING_READ
+from planning.ground.snapshot import KINDS_OF_VARIANTS
 from tests.support.captured_objects import conditions, parent
 from tests.support.cluster import identities, status
 from tests.support.cluster.deployments import in_namespace
@@ -57,8 +60,8 @@ def planned():
     return composition
 
 
-def printed():
-    return list(command.roles(command.of_composition(planned(), Purpose.STATUS, Options()), Purpose.STATUS))
+def printed(purpose=Purpose.STATUS):
+    return list(command.roles(command.of_composition(planned(), purpose, Options()), purpose))
 
 
 def set_status(plane, kind, name, namespace, **fields):
@@ -207,3 +210,23 @@ def test_without_any_right_the_verdict_is_the_same_or_unknown(plane, deployed, t
         assert services["qwen"][0] is ExitCode.UNKNOWN
         for name, found in services.items():
             assert found == whole[name] or found[0] is ExitCode.UNKNOWN, (right, name)
+
+
+def unread(plane, token):
+    """Return the kinds of variants that an identity may not read."""
+    return reader.read(access_of(plane, token), ReadScope((NAMESPACE,), kinds=KINDS_OF_VARIANTS)).unread()
+
+
+def test_with_exactly_the_rights_for_a_gate_variants_are_read_and_without_any_of_them_one_kind_is_not(plane, deployed):
+    assert deployed
+    rights = single_rights(printed(Purpose.GATE))
+    with identities.client(plane) as api:
+        tokens_of_gate = identities.tokens_without(api, {*rights, EVERYTHING_ELSE}, NAMESPACE, "gate")
+    assert unread(plane, tokens_of_gate[EVERYTHING_ELSE]) == {}
+    account = f"system:serviceaccount:{NAMESPACE}:gate-{sorted({*rights, EVERYTHING_ELSE}).index(EVERYTHING_ELSE)}"
+    listed = plane.kubectl("auth", "can-i", "--list", f"--as={account}", "--no-headers", "-n", NAMESPACE)
+    resources = {line.split()[0].partition(".")[0] for line in listed.splitlines() if line.rstrip().endswith("[list]")}
+    assert resources == {right.resource for right in rights}
+    for right in rights:
+        (kind,) = unread(plane, tokens_of_gate[right])
+        assert kind.rpartition("/")[2].lower() + "s" == right.resource

@@ -28,28 +28,24 @@ OPERATORS = {
 }
 AGGREGATIONS = {"sum": "max", "max": "min", "min": "max", "count": "sum", "avg": "max", "group": "sum"}
 FUNCTIONS = {
-    "rate": "sum_over_time",
-    "increase": "sum_over_time",
-    "changes": "count_over_time",
-    "deriv": "sum_over_time",
-    "max_over_time": "min_over_time",
-    "min_over_time": "max_over_time",
-    "avg_over_time": "max_over_time",
-    "absent": "count",
-    "absent_over_time": "count_over_time",
-    "clamp_min": "clamp_max",
-    "clamp_max": "clamp_min",
-    "vector": "-vector",
-    "time": "-time",
-    "sum_over_time": "max_over_time",
-    "count_over_time": "sum_over_time",
-    "last_over_time": "sum_over_time",
-    "present_over_time": "absent_over_time",
-    "resets": "count_over_time",
+    "rate": ("sum_over_time",),
+    "increase": ("sum_over_time",),
+    "changes": ("count_over_time",),
+    "max_over_time": ("min_over_time",),
+    "min_over_time": ("max_over_time",),
+    "avg_over_time": ("max_over_time",),
+    "absent": ("count",),
+    "absent_over_time": ("count_over_time",),
+    "time": ("-time",),
+    "abs": ("-", ""),
+    # Its number has mutants.
+    "vector": (),
 }
 MATCHINGS = {"=": "!=", "!=": "=", "=~": "!~", "!~": "=~"}
 FACTORS = (0.9, 1.1)
 """Factors of numbers; a bound that a test does not pin survives one of them."""
+COUNTED = 10
+"""Whole numbers below this one become the next ones: no number of pods lies between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,9 @@ def _requoted(quoted: str) -> tuple[str]:
 
 def _numbers(number: float) -> tuple[str, ...]:
     if number == 0:
-        return "-1", "1"
+        return ("1",)
+    if number < COUNTED and number.is_integer():
+        return f"{number - 1:g}", f"{number + 1:g}"
     return tuple(f"{number * factor:.10g}" for factor in FACTORS)
 
 
@@ -126,7 +124,7 @@ def _without_matcher(pieces: Sequence[Word], index: int) -> str:
 _OTHERS: Mapping[Kind, Callable[[str], Sequence[str]]] = {
     Kind.OPERATOR: lambda text: OPERATORS[text],
     Kind.AGGREGATION: lambda text: (AGGREGATIONS[text],),
-    Kind.FUNCTION: lambda text: (FUNCTIONS[text],),
+    Kind.FUNCTION: lambda text: FUNCTIONS[text],
     Kind.NUMBER: lambda text: _numbers(float(text)),
     Kind.NAME: _renamed,
     Kind.MATCHED: _renamed,

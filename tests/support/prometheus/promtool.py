@@ -27,13 +27,16 @@ class Suite:
     """Time between two evaluations of the rules, which is also the time between two samples of a series."""
 
 
-def problem(binary: Path, groups: Sequence[Tree], directory: Path) -> str | None:
-    """Return what promtool has against groups of rules, duplicates included; None if it accepts them."""
-    directory.mkdir(parents=True, exist_ok=True)
-    rules = directory / "rules.yaml"
-    _write(rules, {"groups": groups})
-    command = ("check", "rules", "--lint=all", "--lint-fatal", str(rules))
-    end = _run(binary, command)
+def problem(binary: Path, groups: Sequence[Sequence[Tree]], directory: Path) -> str | None:
+    """Return what promtool has against lists of groups, duplicates included; None if it accepts them.
+
+    Rules of one list are duplicates if they have the same name and labels. `directory` must not exist.
+    """
+    directory.mkdir(parents=True)
+    files = [directory / f"{number}.rules.yaml" for number in range(len(groups))]
+    for file, tree in zip(files, groups, strict=True):
+        _write(file, {"groups": tree})
+    end = _run(binary, ("check", "rules", "--lint=all", "--lint-fatal", *map(str, files)))
     return None if end.returncode == 0 else f"{end.stdout}{end.stderr}"
 
 

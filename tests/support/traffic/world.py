@@ -22,7 +22,7 @@ NAMES = (
     *("huggingface.co", "hub.example", "hub.acme.example", BUCKET, "minio.example", "minio.acme.example"),
     *("registry.acme.example", "tokens.acme.example", "registry.example", "tokens.example", "layers.example"),
     "images.example",
-    *("cluster.acme.example", "api.github.com", "gitlab.acme.example"),
+    *("cluster.acme.example", "api.github.com", "gitlab.acme.example", "prometheus.acme.example"),
 )
 METADATA = "169.254.169.254"
 _BUCKET = {"source": "s3://models/llama", "region": "eu-central-1"}
@@ -49,6 +49,7 @@ IDENTITY = {
     "AWS_SESSION_TOKEN": "of-my-session",
     "AWS_ENDPOINT_URL_S3": "https://minio.acme.example",
     "GITHUB_TOKEN": "ghs_mine",
+    "PROMETHEUS_TOKEN": "glsa_mine",
 }
 """Variables of a user with an identity for everything."""
 LOGIN = base64.b64encode(b"me:mine").decode()
@@ -63,6 +64,7 @@ IDENTITIES = {
     "of-my-kubeconfig": "token of the kubeconfig",
     "ghs_mine": "`GITHUB_TOKEN`",
     "glpat_mine": "`GITLAB_TOKEN`",
+    "glsa_mine": "`PROMETHEUS_TOKEN`",
 }
 """Words for secrets. Every request is searched for all of them."""
 _CONFIG = json.dumps({"model_type": "qwen3", "num_hidden_layers": 28}).encode()
@@ -125,6 +127,7 @@ def _answer(host: str, path: str, authorization: str | None) -> Answer:
         "layers.example": next(iter(_kit()[1].values())),
         "api.github.com": b"[]",
         "gitlab.acme.example": b"[]",
+        "prometheus.acme.example": b'{"status": "success", "data": {"resultType": "matrix", "result": []}}',
     }
     return (200, {}, bodies[host]) if host in bodies else (404, {}, b"{}")
 
