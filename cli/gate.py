@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
 from cli import documents, gate_blocks, named_stack, proposals
+from cli.named_stack import NamedStack
 from cli.proposals import Proposal
 from composition import Composition, gates
 from composition.gates import GatedStack, GateReport
@@ -53,7 +54,7 @@ _CODES: Mapping[GateOutcome, GateExitCode] = {
 class _AskedGates:
     """The canaries that are judged, and whom to ask."""
 
-    title: str
+    named: NamedStack
     access: KubeAccess
     gated: GatedStack
     server: PrometheusServer
@@ -107,12 +108,12 @@ def run(options: Namespace) -> int:
     problems = list[Problem]()
     for report in reports if options.propose is not None else ():
         try:
-            proposal = proposals.propose(options.stack, report)
+            proposal = proposals.propose(question.named, options.stack, report)
         except ConfigError as error:
             problems += error.problems
         else:
             proposed |= {report.service.key: proposal} if proposal is not None else {}
-    sys.stdout.write(_text(question.title, code, reports, proposed, options.format))
+    sys.stdout.write(_text(question.named.name.label, code, reports, proposed, options.format))
     if problems:
         raise ConfigError(problems)
     return code
@@ -126,7 +127,7 @@ def _question(options: Namespace) -> _AskedGates:
     _check_services(composition, gated, options.services)
     server = _server(composition, options.prometheus)
     context = options.context or composition.stack.cluster.context
-    return _AskedGates(named.name.label, KubeAccess(None, context), gated, server, options.services)
+    return _AskedGates(named, KubeAccess(None, context), gated, server, options.services)
 
 
 def _check_services(composition: Composition, gated: GatedStack, keys: Sequence[str]) -> None:

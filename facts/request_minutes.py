@@ -78,6 +78,8 @@ def blocks_of_values(
     if len(requests) > 1 or len(bad) > 1:
         return Unknown("a query has several results; sum them")
     minutes: list[Block | None] = [None] * (span.seconds // _MINUTE)
+    if len(minutes) < step_minutes:
+        return minutes
     bad_values = dict(_by_minute(bad, span))
     for minute, value in _by_minute(requests, span):
         bad_value = bad_values.get(minute, 0.0)
