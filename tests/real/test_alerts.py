@@ -138,6 +138,13 @@ def test_services_that_answer_everything_page_nobody(path, watching):
     assert burning(watching) == set()
 
 
+def test_bounds_of_pickers_are_stored_with_a_point(watching):
+    """Pickers write them without one. Prometheus 2 leaves it so."""
+    pickers = '__name__=~"inference_.+_bucket"'
+    assert watching.query(f'{{{pickers}, le=~"1(\\\\.0)?"}}')
+    assert watching.query(f'{{{pickers}, le="1"}}') == []
+
+
 def test_3_percent_of_failures_page_while_probes_go_on(path, watching):
     (server,) = path.of("failing")
     server.fails_every = 33
