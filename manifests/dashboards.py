@@ -43,14 +43,15 @@ def of_service(service: ServicePlan, plan: StackPlan) -> Iterator[Rendered]:
     yield about.part_object(primary, parts.DASHBOARD, _config_map(board, object_labels, annotations))
 
 
-def overview(plan: StackPlan) -> Iterator[Rendered]:
-    """Render the overview of a stack, if it has one."""
+def overviews(plan: StackPlan) -> Iterator[Rendered]:
+    """Render the overview of a stack, or several of them for many services. None if the stack has no dashboards."""
     if plan.boards is None:
         return
-    board = plan.boards.overview
-    object_labels = labels.standard(board.name, COMPONENT, {**plan.labels, **board.labels})
-    manifest = _config_map(board, object_labels, board.annotations)
-    yield Rendered(Id(boards.OWNER, parts.OVERVIEW), manifest, parts.OVERVIEW.suffix)
+    for number, board in enumerate(plan.boards.overviews, start=1):
+        qualifier = str(number) if number > 1 else ""
+        object_labels = labels.standard(board.name, COMPONENT, {**plan.labels, **board.labels})
+        manifest = _config_map(board, object_labels, board.annotations)
+        yield Rendered(Id(boards.OWNER, parts.OVERVIEW, qualifier), manifest, parts.OVERVIEW.suffix_of(qualifier))
 
 
 def _config_map(board: Board, object_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Manifest:

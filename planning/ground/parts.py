@@ -151,6 +151,8 @@ ROUTE = Part(
 PROXY_SERVICE = Part("proxy-service", (OBJECTIVE, MODEL_REWRITE, POOL, PICKER, *WORKLOADS), "proxy-service")
 DASHBOARD = Part("dashboard", (NAMESPACE,), "dashboard")
 OVERVIEW = Part("overview", (NAMESPACE,), "overview")
+DASHBOARDS = (DASHBOARD, OVERVIEW)
+"""The parts whose namespaces may have no other object of the stack. A status reads nothing there."""
 INTERCEPTOR_ROLE = Part("interceptor-role", (NAMESPACE,), "interceptor-role")
 INTERCEPTOR_ROLE_BINDING = Part("interceptor-role-binding", (INTERCEPTOR_ROLE,), "interceptor-binding")
 

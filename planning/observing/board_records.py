@@ -74,7 +74,12 @@ class Boards:
 
     services: Mapping[str, Board]
     """Dashboards of services, by key. Services of which nothing is scraped have none."""
-    overview: Board
-    """The dashboard of all services."""
+    overviews: tuple[Board, ...]
+    """The dashboard of all services. A stack with many services has several, because a ConfigMap has at most 1 MiB."""
     in_existing_namespace: bool
     """Whether all ConfigMaps are in a namespace that the configuration names for them, and that must exist."""
+
+    @property
+    def overview(self) -> Board:
+        """Return the first overview."""
+        return self.overviews[0]

@@ -20,6 +20,8 @@ TAG = "inference-stacks"
 """Tag of every dashboard, by which dashboards link to each other."""
 OWNER = "/overview"
 """Owner of the overview. It is no key of a service, because keys have no slash."""
+MOST_SERVICES = 50
+"""Maximum number of services of an overview. The queries about a service have up to 16 KiB."""
 _INTERVAL = "$__rate_interval"
 _LONGEST_UID = 40
 """Maximum number of characters of a dashboard's identity (grafana v11.6.0, pkg/util/shortid_generator.go,
@@ -39,7 +41,9 @@ def plan(
     if spec is None or not watched:
         return None
     boards = {service.key: _of_service(service, stack, spec) for service in watched}
-    return Boards(boards, _overview(watched, stack, namespace, spec), spec.namespace is not None)
+    pages = [watched[first : first + MOST_SERVICES] for first in range(0, len(watched), MOST_SERVICES)]
+    overviews = tuple(_overview(page, number, stack, namespace, spec) for number, page in enumerate(pages, start=1))
+    return Boards(boards, overviews, spec.namespace is not None)
 
 
 def _of_service(service: WatchedService, stack: StackName, spec: Dashboards) -> Board:
@@ -57,23 +61,31 @@ def _of_service(service: WatchedService, stack: StackName, spec: Dashboards) -> 
     )
 
 
-def _overview(services: list[WatchedService], stack: StackName, namespace: str, spec: Dashboards) -> Board:
-    """Return the overview of a stack. `namespace` is that of the ConfigMap if the configuration names none."""
-    uid = _uid(stack, "")
+def _overview(services: list[WatchedService], number: int, stack: StackName, namespace: str, spec: Dashboards) -> Board:
+    """Return an overview of services of a stack, with its number.
+
+    `namespace` is that of the ConfigMap if the configuration names none.
+    """
+    key = ""
+    title = "Inference services"
+    if number > 1:
+        key = f"/{number}"
+        title = f"{title} {number}"
+    uid = _uid(stack, key)
     return Board(
         uid=uid,
         name=f"inference-overview-{uid[:_HASH]}",
         namespace=spec.namespace or namespace,
         labels=spec.labels,
         annotations=spec.annotations,
-        title=f"Inference services · {stack.project}/{stack.stack}",
+        title=f"{title} · {stack.project}/{stack.stack}",
         tags=(TAG, stack.label),
         rows=tuple(_rows(panels.table().overview, services, is_overview=True)),
     )
 
 
 def _uid(stack: StackName, key: str) -> str:
-    """Return the identity of a dashboard; the key is empty for the overview."""
+    """Return the identity of a dashboard. The key is empty for the first overview, and `/2` for the second."""
     return hashlib.sha256(f"{stack}/{key}".encode()).hexdigest()[:_LONGEST_UID]
 
 

@@ -16,8 +16,8 @@ from planning.serving import Workload
 
 WINDOW = "5m"
 """Window of the recorded series whose counters are taken; those of all windows are the same."""
-_RATE = re.compile(rf'(?P<minus>-\s*sum\()?rate\((?P<selector>(?:[^"\[\]]|"(?:[^"\\]|\\.)*")+)\[{WINDOW}\]\)')
-"""Rate of a counter, and whether the sum that it begins is subtracted."""
+_RATE = re.compile(rf'rate\((?P<selector>(?:[^"\[\]]|"(?:[^"\\]|\\.)*")+)\[{WINDOW}\]\)')
+"""Rate of a counter."""
 _NAMES: Mapping[str, tuple[str, str]] = {
     "errors": ("requests", "failures"),
     "ttft": ("ttft", "slow_ttft"),
@@ -101,6 +101,10 @@ def _counters(requests: str, bad: str) -> GateCounters:
 
 
 def _rates(expression: str) -> Iterator[tuple[str, bool]]:
-    """Yield the selector of each rate in a query, and whether the rate is subtracted."""
+    """Yield the selector of each rate in a query, and whether the rate is subtracted. Nothing is added after that."""
+    is_subtracted = False
+    end = 0
     for match in _RATE.finditer(expression):
-        yield match["selector"].strip(), match["minus"] is not None
+        is_subtracted = is_subtracted or "-" in expression[end : match.start()]
+        end = match.end()
+        yield match["selector"].strip(), is_subtracted

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from models import flags
 from models.objectives import Slo
@@ -31,9 +32,9 @@ _LEAST_RESTARTS = 3600
 _HOUR, _MINUTE = 3600, 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ObservedVariant:
-    """A variant with what is scraped of it."""
+    """A variant with what is scraped of it. Each value is computed when it is read first, and only once."""
 
     context: VariantContext
     workloads: tuple[Workload, ...]
@@ -44,13 +45,13 @@ class ObservedVariant:
     storage: StoragePlan | None
     monitoring: Monitoring
 
-    @property
+    @cached_property
     def scope(self) -> SeriesScope:
         """Return the scope of the series of the variant. Of several versions of its engines, the oldest counts."""
         numbers = [number for number in map(self._version, self._destinations) if number is not None]
         return self._scope(min(numbers, key=engine_versions.order, default=None))
 
-    @property
+    @cached_property
     def values(self) -> dict[str, str]:
         """Return the values of placeholders and facts about the variant."""
         values = {
@@ -88,7 +89,7 @@ class ObservedVariant:
         """Return the labels of alerts about the variant."""
         return {**service_labels(self.context), VARIANT_LABEL: self.context.variant_name}
 
-    @property
+    @cached_property
     def _destinations(self) -> tuple[Workload, ...]:
         """Return the workloads that get the requests of clients and are scraped."""
         scraped = self.monitoring.roles
@@ -102,7 +103,7 @@ class ObservedVariant:
         names = self.context.names
         return SeriesScope(names.namespace, names.service, names.variant_name, engine, self._picker_metrics)
 
-    @property
+    @cached_property
     def _picker_metrics(self) -> dict[PickerMetricName, PickerMetricFacts]:
         """Return the metrics that the picker reports with its features; none if it is not scraped."""
         if self.picker is None or self.monitoring.picker is None:

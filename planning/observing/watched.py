@@ -52,7 +52,7 @@ class WatchedService:
 
     @property
     def own_features(self) -> frozenset[str]:
-        """Return the features of the service alone: `canary`, `claim`, `rules` and the names of objectives."""
+        """Return the features of the service alone: `canary`, `claim`, `pods`, `rules` and the names of objectives."""
         features = set[str]()
         if len(self.variants) > 1:
             features.add("canary")
@@ -60,6 +60,8 @@ class WatchedService:
             features.add("rules")
         if "claim" in self.values:
             features.add("claim")
+        if self.workloads:
+            features.add("pods")
         if self.slo is not None:
             objectives = {"availability": self.slo.availability, "ttft": self.slo.ttft, "tpot": self.slo.tpot}
             features.update(name for name, objective in objectives.items() if objective is not None)

@@ -15,12 +15,10 @@ from cli import proposals
 from composition import gates
 from facts import hosts, prometheus
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import POD, ROUTE, Snapshot
+from planning.ground.snapshot import POD
 from tests.support import commands
-from tests.support.living_objects import Living
-from tests.support.stacks import GATEWAY, tree
 from tests.support.traffic import compared, prometheus_server
-from tests.support.traffic.compared import ComparedEngine
+from tests.support.traffic.compared import ComparedEngine, ComparedService
 
 ROOT = Path(__file__).parents[2]
 BAKE = 60
@@ -44,56 +42,17 @@ def played():
         yield server
 
 
-class Compared:
-    """A stack file, a cluster, and a Prometheus that has scraped the time since the last change."""
-
-    def __init__(self, server, monkeypatch, path):
-        self.server = server
-        self.path = path
-        self.living = Living()
-        self.changed_at = math.floor(time.time()) - 5 * 60 - SECONDS - 20
-        self.start = self.changed_at + 5 * 60
-        self.unread = {}
-        monkeypatch.setattr(gates.reader, "read", self.read)
-        self.set_times()
-        self.write()
-
-    def set_times(self):
-        text = f"{datetime.fromtimestamp(self.changed_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
-        for route in self.living.objects[ROUTE]:
-            route["metadata"] |= {"managedFields": [], "creationTimestamp": text}
-        for pod in self.living.objects[POD]:
-            for condition in pod["status"]["conditions"]:
-                condition["lastTransitionTime"] = text
-
-    def read(self, *_):
-        return Snapshot(datetime.now(UTC), {**self.living.objects, **self.unread})
-
-    def write(self, *edits, **options):
-        stack = tree(chat=compared.stack(**options)) | {
-            "namespace": "living",
-            "gateway": GATEWAY | {"version": "1.31.2"},
-            "observability": {
-                "metrics": {"type": "prometheus-operator"},
-                "prometheus": {"serverAddress": self.server.url},
-            },
-        }
-        for edit in edits:
-            edit(stack)
-        self.path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": stack}}))
-
-    def scrape(self, *engines, **options):
-        for engine in engines:
-            self.server.series += engine.series(self.start, SECONDS, **options)
-
-    def give(self, weight):
-        for ref in self.living.of("HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"]:
-            ref["weight"] = weight if "canary" in ref["name"] else 100 - weight
-
-
 @pytest.fixture
 def service(played, monkeypatch, tmp_path):
-    return Compared(played, monkeypatch, tmp_path / "Pulumi.dev.yaml")
+    compared_service = ComparedService(tmp_path / "Pulumi.dev.yaml", played.url, SECONDS)
+    compared_service.server = played
+    monkeypatch.setattr(gates.reader, "read", compared_service.read)
+    return compared_service
+
+
+def scrape(service, *engines, **options):
+    for engine in engines:
+        service.server.series += engine.series(service.start, SECONDS, **options)
 
 
 def primary(**options):
@@ -119,7 +78,7 @@ def counted(content, gate, variant):
 
 def test_a_canary_that_is_not_worse_passes_with_the_numbers_that_the_engines_counted(service, capsys):
     engines = [*primary(per_minute=60), *canary(per_minute=60)]
-    service.scrape(*engines)
+    scrape(service, *engines)
     content = document(capsys)
     assert content["exitCode"] == 0
     for variant in ("primary", "canary"):
@@ -133,7 +92,7 @@ def test_a_canary_that_is_not_worse_passes_with_the_numbers_that_the_engines_cou
 
 
 def test_a_canary_that_is_worse_fails_and_both_are_told(service, capsys):
-    service.scrape(*primary(), *canary(bad=0.2))
+    scrape(service, *primary(), *canary(bad=0.2))
     result = commands.ended(capsys, "gate", "dev")
     assert (result.code, result.errors) == (8, "")
     assert "chat · worse" in result.output
@@ -141,14 +100,14 @@ def test_a_canary_that_is_worse_fails_and_both_are_told(service, capsys):
 
 
 def test_a_canary_without_requests_is_undecided(service, capsys):
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     content = document(capsys)
     assert content["exitCode"] == 6
     assert content["services"][0]["lacking"] == {"requests": 500, "minutes": None}
 
 
 def test_a_canary_that_nobody_scrapes_is_not_measured(service, capsys):
-    service.scrape(*primary())
+    scrape(service, *primary())
     content = document(capsys)
     assert content["exitCode"] == 1
     assert "Prometheus scrapes no target of the variant" in {row["reason"] for row in content["services"][0]["gates"]}
@@ -167,7 +126,7 @@ def test_restarts_and_a_gap_of_two_minutes_change_the_counts_by_what_nobody_scra
         *primary(per_minute=60, restarts=(700, 2000)),
         *canary(per_minute=60, restarts=(1300,)),
     ]
-    service.scrape(*engines, gaps=((1000, 1120),))
+    scrape(service, *engines, gaps=((1000, 1120),))
     content = document(capsys)
     for variant, restarts in (("primary", 2), ("canary", 1)):
         truth = sum(engine.truth.requests for engine in engines if engine.variant == variant)
@@ -179,7 +138,7 @@ def test_restarts_and_a_gap_of_two_minutes_change_the_counts_by_what_nobody_scra
 def test_before_the_warm_up_is_over_nothing_is_counted(service, capsys):
     service.changed_at = math.floor(time.time()) - 60
     service.set_times()
-    service.scrape(*primary(), *canary())
+    scrape(service, *primary(), *canary())
     content = document(capsys)
     assert content["exitCode"] == 6
     assert content["services"][0]["minutes"] == 0
@@ -230,7 +189,7 @@ def test_a_canary_that_gets_every_request_passes_without_a_comparison(service, c
 def test_a_query_of_the_user_is_a_gate(service, capsys):
     query = 'sum(increase(refusals_total{variant="$variant",pod=~"x$"}[$window]))'
     service.write(queries={"refusals": {"bad": query, "all": query.replace("refusals", "answers"), "worse": 1}})
-    service.scrape(*primary(), *canary())
+    scrape(service, *primary(), *canary())
     for variant, bad in (("primary", 0), ("canary", 12)):
         text = query.replace("$variant", variant).replace("$window", "2m")
         service.server.values[text] = bad
@@ -242,7 +201,7 @@ def test_a_query_of_the_user_is_a_gate(service, capsys):
 
 
 def test_the_formats_tell_the_same(service, capsys):
-    service.scrape(*primary(), *canary(bad=0.2))
+    scrape(service, *primary(), *canary(bad=0.2))
     markdown = commands.ended(capsys, "gate", "dev", "--format", "markdown").output
     assert "### " in markdown
     assert "| errors |" in markdown
@@ -258,7 +217,7 @@ def edited(service, before):
 def test_a_pass_proposes_the_next_step_and_a_failure_0(service, capsys):
     service.write(weight=5, minRequests=50)
     service.give(5)
-    service.scrape(*primary(per_minute=60), *canary(per_minute=60))
+    scrape(service, *primary(per_minute=60), *canary(per_minute=60))
     before = service.path.read_text()
     content = document(capsys, "chat", "--propose", "Pulumi.dev.yaml")
     assert content["exitCode"] == 0
@@ -266,14 +225,14 @@ def test_a_pass_proposes_the_next_step_and_a_failure_0(service, capsys):
     assert content["services"][0]["proposal"]["weight"] == 25
     service.server.series.clear()
     service.give(25)
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     before = service.path.read_text()
     assert document(capsys, "--propose")["exitCode"] == 8
     assert edited(service, before) == [("          weight: 25", "          weight: 0")]
 
 
 def test_nothing_is_proposed_without_a_verdict(service, capsys):
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     before = service.path.read_text()
     content = document(capsys, "--propose")
     assert content["services"][0]["proposal"] is None
@@ -281,7 +240,7 @@ def test_nothing_is_proposed_without_a_verdict(service, capsys):
 
 
 def test_a_weight_that_cannot_be_edited_is_refused_after_the_verdict(service, capsys):
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     text = service.path.read_text().replace("weight: 50", "weight: &w 50")
     service.path.write_text(text)
     result = commands.ended(capsys, "gate", "dev", "--propose")
@@ -306,7 +265,7 @@ def test_a_base_file_is_edited_where_the_weight_was_written(service, capsys, tmp
     stack["extends"] = ["base.yaml"]
     service.path.write_text(yaml.safe_dump(whole))
     (tmp_path / "base.yaml").write_text(f"# a comment\n{yaml.safe_dump(base)}")
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     before = service.path.read_text()
     assert document(capsys, "--propose")["services"][0]["proposal"]["file"] == "base.yaml"
     assert service.path.read_text() == before
@@ -322,10 +281,10 @@ def test_waiting_ends_with_a_verdict_and_says_how_far_it_is(service, capsys, mon
         pauses.append(seconds)
         if len(pauses) == 2:
             service.server.series.clear()
-            service.scrape(*primary(), *canary(bad=0.3))
+            scrape(service, *primary(), *canary(bad=0.3))
 
     monkeypatch.setattr(command.time, "sleep", pause)
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     result = commands.ended(capsys, "gate", "dev", "--wait")
     assert result.code == 8
     assert pauses == [30, 30]
@@ -338,7 +297,7 @@ def test_waiting_ends_with_a_verdict_and_says_how_far_it_is(service, capsys, mon
 def test_waiting_ends_at_the_stated_time(service, capsys, monkeypatch):
     monkeypatch.setattr(command.time, "sleep", lambda _: None)
     monkeypatch.setattr(command._AskedGates, "deadline", lambda _: datetime.now(UTC))
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     assert commands.ended(capsys, "gate", "dev", "--wait").code == 6
 
 
@@ -380,7 +339,7 @@ def test_the_token_is_neither_sent_to_a_server_of_the_stack_file_nor_shown(servi
     assert "only the configuration names it" in errors
     assert "glsa" not in errors
     assert service.server.asked == []
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     result = commands.ended(capsys, "gate", "dev", "--prometheus", service.server.url)
     assert result.code == 8
     assert "glsa" not in result.output

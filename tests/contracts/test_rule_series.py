@@ -11,7 +11,7 @@ import pytest
 from models.problems import ConfigError
 from planning.ground import yaml_text
 from planning.ground.metric_facts import MetricFacts
-from planning.observing import metrics
+from planning.observing import burn_rates, metrics
 from planning.releases import channel, engine_series, offered_channels, picker_series
 from tests.support.prometheus import selectors
 from tests.support.prometheus.known_series import OF_ENGINES, known, unknown
@@ -56,9 +56,15 @@ def mistakes(release: str) -> list[str]:
     return [name for expression in expressions(release) for name in unknown(expression, series)]
 
 
+def is_reviewed(rule: Mapping[str, Any]) -> bool:
+    """Tell whether a rule is committed: of a recorded series only that of the shortest window."""
+    return "alert" in rule or rule["record"].endswith(burn_rates.table().windows[0])
+
+
 @pytest.mark.parametrize("release", offered_channels())
 def test_rules_of_each_channel_are_the_committed_ones(release, golden):
-    golden(GOLDENS / f"{release}.yaml", yaml_text.with_blocks(groups(full(NEWEST, release))))
+    of_groups = {name: [*filter(is_reviewed, rules)] for name, rules in groups(full(NEWEST, release)).items()}
+    golden(GOLDENS / f"{release}.yaml", yaml_text.with_blocks(of_groups))
 
 
 @pytest.mark.parametrize("release", offered_channels())

@@ -7,6 +7,7 @@ from composition import Composition, Given, compose
 from judging.rights import Options, Purpose, Rights, judge
 from planning.ground.cluster_facts import NOTHING_READ, Permissions
 from tests.support.stacks import NAME, tree
+from tests.support.stacks.dashboards import drawn
 
 PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi", "secrets": ["registry"]}
 STACK = tree(
@@ -260,6 +261,15 @@ def test_a_list_that_is_not_complete_proves_nothing():
     (found,) = lacking((), (), is_complete=False)
     assert "went unchecked" in found
     assert lacking((EVERYTHING,), (), is_complete=False) == []
+
+
+def test_dashboards_need_config_maps_in_their_namespace_and_a_status_reads_nothing_there():
+    stack = drawn({"namespace": "monitoring"}, qwen={})
+    assert {found[2] for found in granted(Purpose.DEPLOY, stack) if found[0] == "monitoring"} == {"configmaps"}
+    assert not {found for found in granted(Purpose.STATUS, stack) if found[0] == "monitoring"}
+    assert {place for place, *_ in granted(Purpose.STATUS, stack)} == {
+        place for place, *_ in granted(Purpose.STATUS, drawn({"namespace": "models"}, qwen={}))
+    }
 
 
 def test_rules_need_rights_to_their_own_kind_alone():

@@ -140,6 +140,22 @@ def test_config_maps_are_small_and_the_same_in_every_run():
     assert maps == config_maps(drawn(**services))
 
 
+def test_a_stack_of_many_services_has_several_overviews():
+    rich = {"canary": {"weight": 10, "replicas": 1}, "prefill": {"replicas": 2, "engine": image("0.19.1")}}
+    tree = drawn(**{f"service-{number:02}": rich for number in range(51)})
+    overviews = [item for item in rendered(tree) if item.id.part is parts.OVERVIEW]
+    assert [item.suffix for item in overviews] == ["overview", "overview-2"]
+    first, second = (json.loads(next(iter(item.manifest["data"].values()))) for item in overviews)
+    assert (first["title"], second["title"]) == (
+        "Inference services · inference-stacks/dev",
+        "Inference services 2 · inference-stacks/dev",
+    )
+    assert first["uid"] != second["uid"]
+    assert "service-50" in json.dumps(second)
+    assert "service-50" not in json.dumps(first)
+    assert len(json.dumps(overviews[0].manifest).encode()) < LARGEST
+
+
 def others(tree: Mapping[str, Any]) -> list[Rendered]:
     """Return the objects of a stack that are no dashboards."""
     return [item for item in rendered(tree) if item.id.part not in (parts.DASHBOARD, parts.OVERVIEW)]

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+import planning
+from models.load import load
+from planning.ground.marks import StackName
 from planning.ground.metric_facts import ENDINGS, MetricFacts
 from planning.observing import burn_rates, metrics
 from planning.observing.board_records import Board, Panel
 from planning.releases import engine_series, offered_channels, picker_series
 from tests.support.prometheus import selectors
-from tests.support.stacks import plan
+from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import board, drawn, image
 from tests.support.stacks.watched import SLO, watched
 
@@ -170,6 +173,11 @@ def test_dashboards_of_stacks_and_services_have_different_identities():
     uids = [boards.overview.uid, *(whole.uid for whole in boards.services.values())]
     assert len(set(uids)) == 3
     assert all(len(uid) <= 40 for uid in uids)
+    prod = StackName("organization", "inference-stacks", "prod")
+    other = planning.plan(load(with_copies(drawn(qwen={}))), prod).boards
+    assert other is not None
+    assert other.overview.uid != boards.overview.uid
+    assert other.services["qwen"].name != boards.services["qwen"].name
     assert boards.services["qwen"].uid == board(drawn(qwen={}, other={})).uid
 
 

@@ -11,6 +11,7 @@ from planning.observing.watched import WatchedService
 from planning.resolve import resolve
 from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import drawn, image
+from tests.support.stacks.existing import existing
 
 
 def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
@@ -37,7 +38,7 @@ def test_features_follow_from_the_configuration(fields: dict[str, Any], features
 
 def test_a_service_has_features_that_no_variant_has():
     (service,) = watched(drawn(qwen={"canary": {"weight": 10}}))
-    assert service.own_features == {"availability", "canary", "rules", "tpot", "ttft"}
+    assert service.own_features == {"availability", "canary", "pods", "rules", "tpot", "ttft"}
     assert service.features == {*service.own_features, "engine", "picker"}
 
 
@@ -53,3 +54,10 @@ def test_a_service_that_nothing_scrapes_is_left_out():
     nothing = {"decode": False, "picker": False}
     keys = [service.key for service in watched(drawn(qwen={}, bert={"metrics": nothing, "slo": None}))]
     assert keys == ["bert", "qwen"], "its pods may be scraped by others, and the cluster has series of them"
+
+
+def test_pods_of_somebody_else_are_no_pods_of_a_service():
+    stack = existing() | {"observability": {"metrics": {"type": "gmp"}, "dashboards": {}}}
+    (service,) = watched(stack)
+    assert service.own_features == frozenset()
+    assert service.features == {"picker"}
