@@ -1,5 +1,6 @@
 """Command `gate`: says whether the canary of a service is worse than its primary, and proposes its next weight."""
 
+import gc
 import json
 import sys
 import time
@@ -171,6 +172,8 @@ def _wait(question: _AskedGates, reports: Sequence[GateReport]) -> Sequence[Gate
     while not _is_decided(reports) and datetime.now(UTC) < end:
         print(f"{datetime.now(UTC):%H:%M:%S} {gate_blocks.progress(reports)}", file=sys.stderr, flush=True)
         time.sleep(_PAUSE_SECONDS)
+        # Commands run without the garbage collector, but not for hours.
+        gc.collect()
         reports = question.reports()
     return reports
 
