@@ -47,7 +47,7 @@ def stack(namespace, url):
 
 
 class Pipeline:
-    """What a pipeline does: it asks for the verdict, and deploys what was proposed."""
+    """A pipeline that asks for the verdict, and deploys the proposed weight."""
 
     def __init__(self, deployment, namespace, played, capsys):
         self.deployment = deployment
