@@ -100,6 +100,15 @@ def load(path, watching, service):
     return statuses
 
 
+def refused(path, watching):
+    """Ask the service that refuses, and return the statuses of the answers, once some of them are scraped."""
+    counted = f'sum({ERRORS}{{inference_service="refusing"}})'
+    before = sum(sample.value for sample in watching.query(counted))
+    statuses = [path.ask("refusing").status for _ in range(BATCH // 4)]
+    watching.eventually(f"{counted} > {before}")
+    return statuses
+
+
 def burning(server):
     """Return the services whose alert fires."""
     return {
@@ -170,9 +179,7 @@ def test_a_picker_that_refuses_every_request_pages_though_no_engine_was_asked(pa
     (server,) = path.of("refusing")
     path.tell(server.pod, ready=False)
     eventually(lambda: path.ask("refusing").status == 503)
-    statuses = ask_until_it_fires(
-        watching, "refusing", lambda: [path.ask("refusing").status for _ in range(BATCH // 4)]
-    )
+    statuses = ask_until_it_fires(watching, "refusing", lambda: refused(path, watching))
     assert set(statuses) == {503}
     assert burning(watching) == {"failing", "refusing"}
     assert not [seen for seen in server.seen if seen["path"] != "/v1/models"]
