@@ -7,11 +7,12 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 import yaml
 
 from cli import gate as command
-from cli import proposals
+from cli import proposals, schema
 from composition import gates
 from facts import hosts, prometheus
 from planning.ground.cluster_facts import Unknown
@@ -68,6 +69,7 @@ def document(capsys, *arguments):
     assert result.errors == ""
     content = json.loads(result.output)
     assert content["exitCode"] == result.code
+    jsonschema_rs.validate(schema.of_gate(), content)
     return content
 
 
