@@ -169,8 +169,6 @@ def _percent(spec: PanelSpec, slo: Slo) -> float | None:
 def _limit(spec: PanelSpec, service: WatchedService) -> float | None:
     """Return the value from which on a panel shows something wrong; None if the service sets none."""
     slo = service.slo
-    if spec.limit == "replicas":
-        return float(service.max_replicas) or None
     if slo is None or not isinstance(spec.limit, str):
         return spec.limit if isinstance(spec.limit, float) else None
     if spec.limit == "burn":

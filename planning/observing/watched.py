@@ -38,8 +38,6 @@ class WatchedService:
     """Names of the objects that make the serving pods."""
     pickers: tuple[str, ...]
     """Names of the Deployments of pickers."""
-    max_replicas: int
-    """The largest number of replicas of all roles of all variants."""
     values: Mapping[str, str]
     """Values of placeholders that tell requests apart."""
     has_rules: bool
@@ -97,7 +95,6 @@ def of_service(
         variants=tuple(_variant(variant, engines[variant.context.variant_name]) for variant in variants),
         workloads=tuple(workload.name for workload in workloads),
         pickers=tuple(variant.context.names.picker for variant in variants if variant.picker is not None),
-        max_replicas=sum(workload.max_replicas for workload in workloads),
         values=variants[0].values,
         has_rules=has_rules,
     )

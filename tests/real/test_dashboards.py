@@ -26,7 +26,14 @@ STACK = drawn(
         "endpointPicker": {"flowControl": {}, "replicas": 2},
     }
 )
-VALUES = {"role": "decode", "status": "2xx", "method": "POST", "handler": "/v1/completions", "phase": "Running"}
+VALUES = {
+    "role": "decode",
+    "status": "2xx",
+    "method": "POST",
+    "handler": "/v1/completions",
+    "phase": "Running",
+    "stage": "effective",
+}
 """Values of labels; others have their own name as value."""
 WINDOW = "10s"
 BOUNDS = (0.1, 1.0, 10.0)

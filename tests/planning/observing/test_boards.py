@@ -142,7 +142,14 @@ def test_objectives_are_drawn_where_they_are_counted():
     other = panels(board(drawn(qwen={"slo": of_picker})))
     assert other["Time to first token, as engines see it"].limit is None
     assert other["Time to first token, as the picker sees it"].limit == 2
-    assert other["Pods that Prometheus reads"].limit == 1
+
+
+def test_of_a_saturation_by_stage_that_of_all_pods_counts():
+    query = panels(board(drawn(qwen=FULL)))["Saturation of the pool"].queries[0]
+    assert query.expression.startswith("min(llm_d_epp_flow_control_pool_saturation{")
+    assert 'stage="effective"' in query.expression
+    older = drawn(qwen={"release": "gie-1.5", "endpointPicker": {"flowControl": {}}})
+    assert "stage" not in panels(board(older))["Saturation of the pool"].queries[0].expression
 
 
 def test_burn_rates_need_rules_and_objectives():
