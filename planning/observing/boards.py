@@ -140,12 +140,11 @@ def _queries_of_scope(spec: PanelSpec, scope: SeriesScope, service: WatchedServi
 
 def _values(spec: PanelSpec, service: WatchedService) -> Mapping[str, str]:
     """Return the values of the placeholders in the queries of a panel."""
-    pods = sorted({*service.workloads, *service.pickers})
     values = {
         **service.values,
         "interval": _INTERVAL,
         "workloads": "|".join(sorted(service.workloads)),
-        "pods": f"({'|'.join(pods)})-.+",
+        "pods": "|".join(sorted(service.pods)),
     }
     slo = service.slo
     if slo is not None:
