@@ -1,5 +1,6 @@
 """Command `gate`: says whether the canary of a service is worse than its primary, and proposes its next weight."""
 
+import gc
 import json
 import sys
 import time
@@ -10,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
 from cli import documents, gate_blocks, named_stack, proposals
+from cli.named_stack import NamedStack
 from cli.proposals import Proposal
 from composition import Composition, gates
 from composition.gates import GatedStack, GateReport
@@ -53,7 +55,7 @@ _CODES: Mapping[GateOutcome, GateExitCode] = {
 class _AskedGates:
     """The canaries that are judged, and whom to ask."""
 
-    title: str
+    named: NamedStack
     access: KubeAccess
     gated: GatedStack
     server: PrometheusServer
@@ -83,7 +85,8 @@ def add_options(parser: ArgumentParser) -> None:
     minutes = int(_PATIENCE.total_seconds() // 60)
     text = f"ask every 30 seconds until all pass or one fails, up to {minutes} minutes after warmup and bake"
     parser.add_argument("--wait", action="store_true", help=text)
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="absent: text")
+    text = "absent: text; json is as `python -m cli schema gate` describes it"
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help=text)
     text = "write the next weight into the stack file, or where it extends; 0 if the canary is worse"
     parser.add_argument("--propose", nargs="?", const="", metavar="FILE", help=text)
     parser.add_argument("--context", help="context of the kubeconfig; absent: that of the stack, or the current one")
@@ -107,12 +110,12 @@ def run(options: Namespace) -> int:
     problems = list[Problem]()
     for report in reports if options.propose is not None else ():
         try:
-            proposal = proposals.propose(options.stack, report)
+            proposal = proposals.propose(question.named, options.stack, report)
         except ConfigError as error:
             problems += error.problems
         else:
             proposed |= {report.service.key: proposal} if proposal is not None else {}
-    sys.stdout.write(_text(question.title, code, reports, proposed, options.format))
+    sys.stdout.write(_text(question.named.name.label, code, reports, proposed, options.format))
     if problems:
         raise ConfigError(problems)
     return code
@@ -126,7 +129,7 @@ def _question(options: Namespace) -> _AskedGates:
     _check_services(composition, gated, options.services)
     server = _server(composition, options.prometheus)
     context = options.context or composition.stack.cluster.context
-    return _AskedGates(named.name.label, KubeAccess(None, context), gated, server, options.services)
+    return _AskedGates(named, KubeAccess(None, context), gated, server, options.services)
 
 
 def _check_services(composition: Composition, gated: GatedStack, keys: Sequence[str]) -> None:
@@ -170,6 +173,8 @@ def _wait(question: _AskedGates, reports: Sequence[GateReport]) -> Sequence[Gate
     while not _is_decided(reports) and datetime.now(UTC) < end:
         print(f"{datetime.now(UTC):%H:%M:%S} {gate_blocks.progress(reports)}", file=sys.stderr, flush=True)
         time.sleep(_PAUSE_SECONDS)
+        # Commands run without the garbage collector, but not for hours.
+        gc.collect()
         reports = question.reports()
     return reports
 

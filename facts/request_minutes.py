@@ -75,9 +75,11 @@ def blocks_of_values(
         return requests
     if isinstance(bad, Unknown):
         return bad
+    minutes: list[Block | None] = [None] * (span.seconds // _MINUTE)
     if len(requests) > 1 or len(bad) > 1:
         return Unknown("a query has several results; sum them")
-    minutes: list[Block | None] = [None] * (span.seconds // _MINUTE)
+    if not requests and len(minutes) >= step_minutes:
+        return Unknown("the query for all requests has no result")
     bad_values = dict(_by_minute(bad, span))
     for minute, value in _by_minute(requests, span):
         bad_value = bad_values.get(minute, 0.0)
@@ -85,8 +87,6 @@ def blocks_of_values(
             return Unknown("a query counts less than 0 requests")
         if (minute + 1) % step_minutes == 0:
             minutes[minute] = _block(value, bad_value)
-    if not requests:
-        return Unknown("the query for all requests has no result")
     return minutes
 
 

@@ -140,12 +140,11 @@ def _queries_of_scope(spec: PanelSpec, scope: SeriesScope, service: WatchedServi
 
 def _values(spec: PanelSpec, service: WatchedService) -> Mapping[str, str]:
     """Return the values of the placeholders in the queries of a panel."""
-    pods = sorted({*service.workloads, *service.pickers})
     values = {
         **service.values,
         "interval": _INTERVAL,
         "workloads": "|".join(sorted(service.workloads)),
-        "pods": f"({'|'.join(pods)})-.+",
+        "pods": "|".join(sorted(service.pods)),
     }
     slo = service.slo
     if slo is not None:
@@ -169,8 +168,6 @@ def _percent(spec: PanelSpec, slo: Slo) -> float | None:
 def _limit(spec: PanelSpec, service: WatchedService) -> float | None:
     """Return the value from which on a panel shows something wrong; None if the service sets none."""
     slo = service.slo
-    if spec.limit == "replicas":
-        return float(service.max_replicas) or None
     if slo is None or not isinstance(spec.limit, str):
         return spec.limit if isinstance(spec.limit, float) else None
     if spec.limit == "burn":

@@ -198,14 +198,19 @@ def scraped_pods(workload: Workload) -> int:
 
 
 def pod_names(workload: Workload) -> str:
-    """Return a regular expression for the names of a workload's pods.
+    """Return a regular expression for the names of a workload's pods."""
+    if workload.kind == "Deployment":
+        return pods_of_deployment(workload.name)
+    return f"{workload.name}-[0-9]+(-[0-9]+)?"
+
+
+def pods_of_deployment(name: str) -> str:
+    """Return a regular expression for the names of a Deployment's pods.
 
     Kubernetes cuts the names of ReplicaSets before it adds five characters to them (kubernetes v1.34,
     staging/src/k8s.io/apiserver/pkg/storage/names/generate.go), so that the hyphen between them may lack.
     """
-    if workload.kind == "Deployment":
-        return f"{workload.name}-[a-z0-9]+(-[a-z0-9]{{5}})?"
-    return f"{workload.name}-[0-9]+(-[0-9]+)?"
+    return f"{name}-[a-z0-9]+(-[a-z0-9]{{5}})?"
 
 
 def duration(seconds: int) -> str:

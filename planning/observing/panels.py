@@ -10,7 +10,7 @@ from models.base import Spec
 from planning.ground import tables
 from planning.observing.board_records import Style
 
-OF_SERVICE = frozenset({"ttft", "tpot", "replicas"})
+OF_SERVICE = frozenset({"ttft", "tpot"})
 """Limits that differ between services."""
 _ENGINE_SERIES = re.compile(r"\bengine:")
 
@@ -40,7 +40,7 @@ class PanelSpec(Spec):
     needs: list[str] = Field(default=[])
     """Features without which the panel is left out."""
     queries: list[QuerySpec]
-    limit: Literal["ttft", "tpot", "burn", "replicas"] | float | None = None
+    limit: Literal["ttft", "tpot", "burn"] | float | None = None
     """Value that is drawn as a border."""
     lacks: str = ""
     """Why the panel of a service that runs may be empty."""

@@ -1,9 +1,10 @@
 """Features and scopes of a service, as dashboards see it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from models.objectives import Slo
+from planning.observing import observed
 from planning.observing.metrics import SeriesScope
 from planning.observing.observed import ObservedVariant
 from planning.releases import engine_series
@@ -36,10 +37,8 @@ class WatchedService:
     """The primary and the canary, as far as they are scraped."""
     workloads: tuple[str, ...]
     """Names of the objects that make the serving pods."""
-    pickers: tuple[str, ...]
-    """Names of the Deployments of pickers."""
-    max_replicas: int
-    """The largest number of replicas of all roles of all variants."""
+    pods: tuple[str, ...]
+    """Regular expressions for the names of the serving pods and of the pickers' pods."""
     values: Mapping[str, str]
     """Values of placeholders that tell requests apart."""
     has_rules: bool
@@ -89,6 +88,7 @@ def of_service(
         raise ValueError("nothing of this service is scraped")
     first = variants[0].context
     workloads = [workload for variant in variants for workload in variant.workloads]
+    destinations = dict.fromkeys(workload.role for workload in workloads if workload.stage.is_destination)
     return WatchedService(
         key=first.key,
         name=first.names.service,
@@ -96,11 +96,17 @@ def of_service(
         slo=slo,
         variants=tuple(_variant(variant, engines[variant.context.variant_name]) for variant in variants),
         workloads=tuple(workload.name for workload in workloads),
-        pickers=tuple(variant.context.names.picker for variant in variants if variant.picker is not None),
-        max_replicas=sum(workload.max_replicas for workload in workloads),
-        values=variants[0].values,
+        pods=tuple(_pods(variants)),
+        values={**variants[0].values, "destinations": "|".join(destinations)},
         has_rules=has_rules,
     )
+
+
+def _pods(variants: Iterable[ObservedVariant]) -> Iterator[str]:
+    for variant in variants:
+        yield from map(observed.pod_names, variant.workloads)
+        if variant.picker is not None:
+            yield observed.pods_of_deployment(variant.context.names.picker)
 
 
 def _variant(variant: ObservedVariant, engines: Mapping[str, EngineContext]) -> WatchedVariant:

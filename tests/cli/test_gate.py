@@ -7,11 +7,12 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 import yaml
 
 from cli import gate as command
-from cli import proposals
+from cli import proposals, schema
 from composition import gates
 from facts import hosts, prometheus
 from planning.ground.cluster_facts import Unknown
@@ -68,6 +69,7 @@ def document(capsys, *arguments):
     assert result.errors == ""
     content = json.loads(result.output)
     assert content["exitCode"] == result.code
+    jsonschema_rs.validate(schema.of_gate(), content)
     return content
 
 
@@ -179,11 +181,47 @@ def test_a_cluster_that_cannot_be_read_is_not_measured(service, capsys):
 def test_a_canary_that_gets_every_request_passes_without_a_comparison(service, capsys):
     service.write(weight=100)
     service.give(100)
-    content = document(capsys, "--propose")
+    content = document(capsys)
     assert content["exitCode"] == 0
     assert service.server.asked == []
-    assert content["services"][0]["proposal"]["weight"] is None
-    assert content["services"][0]["proposal"]["words"][0].startswith("fold the canary in")
+
+
+def served(service):
+    """Return the service of the stack file."""
+    return yaml.safe_load(service.path.read_text())["config"]["inference-stacks:stack"]["services"]["chat"]
+
+
+def test_a_canary_that_gets_every_request_is_folded_into_its_service(service, capsys):
+    image = "registry.example/vllm-openai:v0.31.0"
+
+    def edit(stack):
+        stack["services"]["chat"]["canary"]["engine"] = {"image": image}
+        stack["services"]["chat"]["engine"] = {"image": image.replace("31", "30"), "args": ["--seed=1"]}
+
+    service.write(edit, weight=100)
+    service.give(100)
+    before = served(service)
+    content = document(capsys, "--propose")
+    assert content["services"][0]["proposal"]["words"] == [
+        "services.chat.canary is folded into services.chat in Pulumi.dev.yaml"
+    ]
+    engine = {"image": image, "args": ["--seed=1"]}
+    assert served(service) == {key: value for key, value in before.items() if key != "canary"} | {"engine": engine}
+    assert "has no service with canary.gates" in mistake(capsys)
+
+
+def test_a_canary_whose_keys_cannot_be_moved_is_left_as_it_is_with_the_way_to_fold_it_in(service, capsys):
+    def edit(stack):
+        stack["services"]["chat"]["canary"]["engine"] = {"args": ["--seed=7"]}
+        stack["services"]["chat"]["engine"] = {"args": ["--enforce-eager"]}
+
+    service.write(edit, weight=100)
+    service.give(100)
+    before = service.path.read_bytes()
+    proposal = document(capsys, "--propose")["services"][0]["proposal"]
+    assert (proposal["weight"], proposal["file"]) == (None, None)
+    assert proposal["words"][0].startswith("fold the canary in: move the keys of services.chat.canary")
+    assert service.path.read_bytes() == before
 
 
 def test_a_query_of_the_user_is_a_gate(service, capsys):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli import proposals, stackfile
+from cli import named_stack, proposals, stackfile
 from models.problems import ConfigError
 from models.trees import at, mapping
 from tests.support import commands
@@ -43,6 +43,23 @@ def test_one_number_of_a_shipped_stack_changes_and_it_still_renders(path, key, t
     assert changed_numbers(path.read_text(), copy.read_text()) == [(str(weight), "37")]
     assert at(stackfile.read(copy), "services", key, "canary", "weight") == 37
     assert commands.rendering(copy, "--as", "inference-stacks/dev", "--offline")
+
+
+@pytest.mark.parametrize("name", ["canary", "service"])
+def test_a_shipped_canary_is_folded_in_or_left_with_the_way_to_do_it(name, tmp_path):
+    path = tmp_path / f"{name}.yaml"
+    path.write_bytes(Path(f"examples/{name}.yaml").read_bytes())
+    key = next(key for shipped, key in CANARIES if shipped.stem == name)
+    before = at(stackfile.read(path), "services", key)
+    named = named_stack.read(str(path), "inference-stacks/dev")
+    proposal = proposals._fold(named, str(path), key)
+    after = at(stackfile.read(path), "services", key)
+    if proposal.file is None:
+        assert after == before
+        return
+    assert "canary" not in after
+    assert at(after, "model", "source") == (at(before, "canary", "model", "source") or at(before, "model", "source"))
+    assert commands.rendering(path, "--as", "inference-stacks/dev", "--offline")
 
 
 @pytest.mark.parametrize("flow", [None, True, False])

@@ -126,6 +126,11 @@ def test_values_of_steps_count_in_their_last_minute():
     assert blocks_of_values([requests], [bad], SPAN, 2) == [None, Block(10, 1), None, Block(20, 0), None]
 
 
+def test_before_the_first_step_is_over_there_are_no_values():
+    assert blocks_of_values([], [], Span(START, START + 119), 2) == [None]
+    assert isinstance(blocks_of_values([], [], Span(START, START + 120), 2), Unknown)
+
+
 def test_values_that_are_no_counts_are_unknown():
     value = series((60, 1))
     for requests, bad in (([value, value], []), ([value], [value, value]), ([], []), ([series((60, -1))], [])):

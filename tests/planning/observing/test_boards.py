@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import board, drawn, image
 from tests.support.stacks.watched import SLO, watched
 
+GOLDENS = Path("tests/contracts/goldens/dashboards")
 VERSIONS = ("0.11.2", "0.19.1", "0.33.0")
 MONITORS = {"namespace", "inference_service", "variant", "role", "pod", "model_service", "job", "instance"}
 """Labels of every series that monitors scrape."""
@@ -142,7 +144,29 @@ def test_objectives_are_drawn_where_they_are_counted():
     other = panels(board(drawn(qwen={"slo": of_picker})))
     assert other["Time to first token, as engines see it"].limit is None
     assert other["Time to first token, as the picker sees it"].limit == 2
-    assert other["Pods that Prometheus reads"].limit == 1
+
+
+def test_of_a_saturation_by_stage_that_of_all_pods_counts():
+    query = panels(board(drawn(qwen=FULL)))["Saturation of the pool"].queries[0]
+    assert query.expression.startswith("min(llm_d_epp_flow_control_pool_saturation{")
+    assert 'stage="effective"' in query.expression
+    older = drawn(qwen={"release": "gie-1.5", "endpointPicker": {"flowControl": {}}})
+    assert "stage" not in panels(board(older))["Saturation of the pool"].queries[0].expression
+
+
+def test_answers_of_prefill_pods_are_no_answers_to_clients():
+    fields = {"prefill": {"replicas": 2}, "decode": {"sets": {"small": {}, "large": {"replicas": 2}}}}
+    (query,) = panels(board(drawn(qwen=fields)))["Answers by status"].queries
+    assert 'role=~"decode-large|decode-small"' in query.expression
+
+
+def test_pods_are_those_of_the_service_alone():
+    restarts = panels(board(drawn(qwen={"prefill": {"replicas": 2}})))["Restarts"].queries[0].expression
+    (pattern,) = re.findall(r'pod=~"([^"]+)"', restarts)
+    names = [workload.name for workload in plan(drawn(qwen={"prefill": {"replicas": 2}})).services[0].workloads]
+    for name in names:
+        assert re.fullmatch(pattern, f"{name}-7f9c6d-abcde")
+        assert not re.fullmatch(pattern, f"{name}-two-7f9c6d-abcde")
 
 
 def test_burn_rates_need_rules_and_objectives():
@@ -193,3 +217,19 @@ def test_config_maps_are_where_the_configuration_says():
 def test_the_objective_of_a_service_is_its_own():
     whole = board(drawn(qwen={"slo": SLO}, bert={"slo": {"availability": 99}}), "bert")
     assert "/ 0.01" in panels(whole)["Burn rate: Availability"].queries[0].expression
+
+
+def listing(of: Board) -> Iterator[str]:
+    """Yield the rows, panels and queries of a dashboard as lines."""
+    for row in of.rows:
+        yield f"# {row.title}"
+        for panel in row.panels:
+            limit = "" if panel.limit is None else f", border {panel.limit:g}"
+            yield f"{panel.title} ({panel.unit}{limit})"
+            yield from (f"  {query.legend}: {query.expression}" for query in panel.queries)
+
+
+@pytest.mark.parametrize("channel", ["gie-1.3", "llm-d-0.10"])
+def test_a_dashboard_changes_only_on_purpose(channel: str, golden: Any):
+    stack = drawn(qwen={"release": channel, "endpointPicker": {"flowControl": {}, "replicas": 2}})
+    golden(GOLDENS / f"{channel}.txt", "\n".join(listing(board(stack))) + "\n")
