@@ -175,7 +175,10 @@ def test_a_cluster_that_cannot_be_read_is_not_measured(service, capsys):
     service.unread = {POD: Unknown("it answered 403")}
     content = document(capsys)
     assert content["exitCode"] == 1
-    assert content["services"][0]["reason"] == "the cluster tells nothing of v1/Pod: it answered 403"
+    assert content["services"][0]["reason"] == (
+        "the cluster tells nothing of Pod: it answered 403; "
+        "bind the Roles that `python -m cli rights STACK --for gate` prints"
+    )
 
 
 def test_a_canary_that_gets_every_request_passes_without_a_comparison(service, capsys):
