@@ -85,7 +85,8 @@ def add_options(parser: ArgumentParser) -> None:
     minutes = int(_PATIENCE.total_seconds() // 60)
     text = f"ask every 30 seconds until all pass or one fails, up to {minutes} minutes after warmup and bake"
     parser.add_argument("--wait", action="store_true", help=text)
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="absent: text")
+    text = "absent: text; json is as `python -m cli schema gate` describes it"
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help=text)
     text = "write the next weight into the stack file, or where it extends; 0 if the canary is worse"
     parser.add_argument("--propose", nargs="?", const="", metavar="FILE", help=text)
     parser.add_argument("--context", help="context of the kubeconfig; absent: that of the stack, or the current one")

@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from cli.documents import Block, Heading, Items, Line, Table
 from cli.proposals import Proposal
 from composition.gates import GateReport
+from judging.gates import contract
+from judging.gates.contract import ComparedServiceDocument, GateDocument, GateResultDocument, GateState
 from judging.gates.records import GateOutcome, GateVerdict, Tally
 
-GATE_VERSION = 1
-"""Version of the JSON. It changes if a key goes or means something else."""
 _WORDS: Mapping[GateOutcome, str] = {
     GateOutcome.PASSES: "not worse",
     GateOutcome.FAILS: "worse",
+    GateOutcome.UNDECIDED: "undecided",
+    GateOutcome.NOT_MEASURED: "not measured",
+}
+_STATES: Mapping[GateOutcome, GateState] = {
+    GateOutcome.PASSES: "pass",
+    GateOutcome.FAILS: "fail",
     GateOutcome.UNDECIDED: "undecided",
     GateOutcome.NOT_MEASURED: "not measured",
 }
@@ -36,10 +41,10 @@ def blocks(stack: str, reports: Sequence[GateReport], proposals: Mapping[str, Pr
             yield Items(remarks)
 
 
-def document(stack: str, code: int, reports: Sequence[GateReport], proposals: Mapping[str, Proposal]) -> dict[str, Any]:
+def document(stack: str, code: int, reports: Sequence[GateReport], proposals: Mapping[str, Proposal]) -> GateDocument:
     """Return the verdicts as a plain tree."""
     return {
-        "gateVersion": GATE_VERSION,
+        "gateVersion": contract.VERSION,
         "stack": stack,
         "exitCode": code,
         "services": [_service(report, proposals.get(report.service.key)) for report in reports],
@@ -107,19 +112,19 @@ def _rest(report: GateReport) -> str:
     return f": {' and '.join(parts)} more"
 
 
-def _service(report: GateReport, proposal: Proposal | None) -> dict[str, Any]:
+def _service(report: GateReport, proposal: Proposal | None) -> ComparedServiceDocument:
     verdict = report.verdict
-    tree = {
+    tree: ComparedServiceDocument = {
         "service": report.service.key,
-        "outcome": report.outcome.value,
+        "outcome": _STATES[report.outcome],
         "weight": report.service.terms.weight,
         "since": None if report.change.at is None else report.change.at.isoformat(),
         "lastChange": report.change.words,
         "reason": report.reason or None,
         "minutes": 0,
         "lacking": None,
-        "obstacles": list[str](),
-        "gates": list[Any](),
+        "obstacles": [],
+        "gates": [],
         "proposal": None if proposal is None else proposal.tree,
     }
     if verdict is not None:
@@ -130,10 +135,10 @@ def _service(report: GateReport, proposal: Proposal | None) -> dict[str, Any]:
     return tree
 
 
-def _gate(gate: GateVerdict) -> dict[str, Any]:
+def _gate(gate: GateVerdict) -> GateResultDocument:
     return {
         "name": gate.terms.name,
-        "outcome": gate.outcome.value,
+        "outcome": _STATES[gate.outcome],
         "reason": gate.reason or None,
         "margin": gate.terms.margin,
         "primary": {"requests": gate.primary.requests, "bad": gate.primary.bad},

@@ -5,12 +5,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cli import stackfile
 from cli.named_stack import NamedStack
 from composition.gates import ALL, GateReport
 from facts import base_files
+from judging.gates.contract import ProposalDocument
 from judging.gates.records import GateOutcome
 from models import engine_yaml, yaml_edits, yaml_moves
 from models.config_keys import ROOT
@@ -40,7 +40,7 @@ class Proposal:
     """The proposal in words."""
 
     @property
-    def tree(self) -> dict[str, Any]:
+    def tree(self) -> ProposalDocument:
         """Return the proposal as a plain tree."""
         return {"weight": self.weight, "file": self.file, "words": list(self.lines)}
 

@@ -130,7 +130,7 @@ def judge(
     now = datetime.now(UTC)
     unread = snapshot.unread()
     if unread:
-        reason = f"the cluster tells nothing of {', '.join(sorted(unread))}: {next(iter(unread.values()))}"
+        reason = _unread(unread)
         nothing = LastChange(None, reason)
         return [GateReport(service, GateOutcome.NOT_MEASURED, nothing, reason) for service in services]
     views = {
@@ -139,6 +139,16 @@ def judge(
         if view.stack == gated.stack.owner.identity.name.label
     }
     return [_report(service, views.get(service.place), asked, now) for service in services]
+
+
+def _unread(unread: Mapping[str, str]) -> str:
+    """Return what the cluster does not tell, and why. `unread` has reasons by kind."""
+    kinds = ", ".join(sorted(kind.rpartition("/")[2] for kind in unread))
+    reason = next(iter(unread.values()))
+    remedy = ""
+    if "403" in reason:
+        remedy = "; bind the Roles that `python -m cli rights STACK --for gate` prints"
+    return f"the cluster tells nothing of {kinds}: {reason}{remedy}"
 
 
 def _report(service: GatedService, view: ServiceView | None, asked: PrometheusServer, now: datetime) -> GateReport:

@@ -96,6 +96,11 @@ def tallies(primary: Sequence[Block | None], canary: Sequence[Block | None]) -> 
     return first, second
 
 
+def number_of_blocks(blocks: Sequence[Block | None]) -> int:
+    """Return the number of blocks with requests."""
+    return sum(1 for _ in _plausible(blocks))
+
+
 def _plausible(blocks: Sequence[Block | None]) -> Iterator[Block]:
     """Yield the blocks with requests. Extrapolated numbers may be negative, or more bad requests than all."""
     for block in blocks:

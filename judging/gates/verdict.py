@@ -23,6 +23,9 @@ from judging.gates.records import (
 from planning.ground.cluster_facts import Unknown
 from planning.ground.request_counts import Block, Measurement
 
+LEAST_BLOCKS = 5
+"""Minutes with requests of each variant before a gate fails: fewer tell nothing of bursts, and a burst in the first
+minute would look like a canary that is worse."""
 _FARTHEST = 64
 """Times of the requests so far up to which is computed how many are needed."""
 _HALVINGS = 20
@@ -74,7 +77,8 @@ def _gate(terms: Terms, gate: GateTerms, measurement: Measurement, end: int | No
     if end is not None:
         upper = statistics.upper_difference(*statistics.tallies(primary[:end], canary[:end]), terms.alpha)
     outcome = GateOutcome.UNDECIDED
-    if statistics.is_worse(of_primary, of_canary, gate.margin, alpha):
+    knows_bursts = min(map(statistics.number_of_blocks, (primary, canary))) >= LEAST_BLOCKS
+    if knows_bursts and statistics.is_worse(of_primary, of_canary, gate.margin, alpha):
         outcome = GateOutcome.FAILS
     elif upper is not None and upper <= gate.margin:
         outcome = GateOutcome.PASSES

@@ -61,7 +61,7 @@ def _weight_changes(view: ServiceView) -> Iterator[LastChange]:
 
 def _pod_changes(variant: VariantView) -> Iterator[LastChange]:
     """Yield when each pod of a variant became ready."""
-    pods = [pod for pod in _pods(variant) if at(pod, "status", "phase") not in _ENDED]
+    pods = [pod for pod in _pods(variant) if str(at(pod, "status", "phase")) not in _ENDED]
     serving = [pod for pod in pods if at(pod, "metadata", "deletionTimestamp") is None]
     if not serving:
         yield LastChange(None, f"the {variant.name} has no pod")

@@ -7,11 +7,12 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 import yaml
 
 from cli import gate as command
-from cli import proposals
+from cli import proposals, schema
 from composition import gates
 from facts import hosts, prometheus
 from planning.ground.cluster_facts import Unknown
@@ -68,6 +69,7 @@ def document(capsys, *arguments):
     assert result.errors == ""
     content = json.loads(result.output)
     assert content["exitCode"] == result.code
+    jsonschema_rs.validate(schema.of_gate(), content)
     return content
 
 
@@ -173,7 +175,10 @@ def test_a_cluster_that_cannot_be_read_is_not_measured(service, capsys):
     service.unread = {POD: Unknown("it answered 403")}
     content = document(capsys)
     assert content["exitCode"] == 1
-    assert content["services"][0]["reason"] == "the cluster tells nothing of v1/Pod: it answered 403"
+    assert content["services"][0]["reason"] == (
+        "the cluster tells nothing of Pod: it answered 403; "
+        "bind the Roles that `python -m cli rights STACK --for gate` prints"
+    )
 
 
 def test_a_canary_that_gets_every_request_passes_without_a_comparison(service, capsys):

@@ -28,6 +28,14 @@ def test_a_much_worse_canary_fails_long_before_the_time_is_over():
     assert early.gates[0].lower > 0.01
 
 
+def test_a_burst_in_the_first_minutes_fails_no_canary():
+    """Four minutes tell too little of bursts, also if others had no requests."""
+    assert outcome(PRIMARY[:4], blocks(20, 20, 4)) is GateOutcome.UNDECIDED
+    empty = [Block(0, 0)] * 4
+    assert outcome([*PRIMARY[:4], *empty], [*blocks(20, 20, 4), *empty]) is GateOutcome.UNDECIDED
+    assert outcome(PRIMARY[:5], blocks(20, 20, 5)) is GateOutcome.FAILS
+
+
 def test_a_canary_at_the_margin_neither_passes_nor_fails():
     assert outcome(PRIMARY, blocks(20, 0.4, 60)) is GateOutcome.UNDECIDED
 

@@ -100,3 +100,11 @@ def test_the_reading_itself_changes_nothing(living):
     before = of(living)
     living.read_at += timedelta(hours=1)
     assert of(living) == before
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], {}])
+def test_strange_values_leave_an_answer(living, value):
+    living.of("Pod", "chat-canary-decode")["status"]["phase"] = value
+    assert of(living).words
+    readiness(living.of("Pod", "chat-canary-decode"))["lastTransitionTime"] = value
+    assert of(living).at is None
