@@ -41,6 +41,8 @@ class WatchedService:
     """Regular expressions for the names of the serving pods and of the pickers' pods."""
     values: Mapping[str, str]
     """Values of placeholders that tell requests apart."""
+    compares_variants: bool
+    """Whether there is a canary, and the engines of both variants count requests."""
     has_rules: bool
     """Whether a Prometheus records series of the service and has alerts about it."""
 
@@ -53,7 +55,7 @@ class WatchedService:
     def own_features(self) -> frozenset[str]:
         """Return the features of the service alone: `canary`, `claim`, `pods`, `rules` and the names of objectives."""
         features = set[str]()
-        if len(self.variants) > 1:
+        if self.compares_variants:
             features.add("canary")
         if self.has_rules:
             features.add("rules")
@@ -98,6 +100,7 @@ def of_service(
         workloads=tuple(workload.name for workload in workloads),
         pods=tuple(_pods(variants)),
         values={**variants[0].values, "destinations": "|".join(destinations)},
+        compares_variants=observed.are_compared(variants),
         has_rules=has_rules,
     )
 

@@ -42,6 +42,13 @@ def test_a_service_has_features_that_no_variant_has():
     assert service.features == {*service.own_features, "engine", "picker"}
 
 
+def test_a_canary_whose_engines_count_no_requests_has_no_share():
+    sglang = {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}
+    (service,) = watched(drawn(qwen={"canary": {"weight": 10, "engine": sglang}, "slo": None}))
+    assert len(service.variants) == 2
+    assert "canary" not in service.features
+
+
 def test_each_version_of_a_role_has_a_scope():
     (service,) = watched(drawn(qwen={"engine": image("0.33.0"), "prefill": {"engine": image("0.19.1")}}))
     scopes = {scope.engine: scope.roles for scope in service.variants[0].engines}
