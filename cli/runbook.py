@@ -55,7 +55,7 @@ _BLAME: Mapping[str, str] = {
 _LOOKS: Mapping[str, str] = {
     "routes": "`kubectl describe httproute`",
     "pools": "the pods that the pool selects",
-    "pickers": "the log of the picker, `kubectl logs deployment/SERVICE-epp`",
+    "pickers": "the log of the picker, `kubectl logs deployment/PICKER_NAME`",
     "scaling": "`kubectl describe` of the autoscaler",
     "workloads": "`kubectl describe` of the object and of its newest ReplicaSet",
     "pods": "`kubectl describe pod` and `kubectl logs --previous`",

@@ -199,15 +199,11 @@ def _reference(index: int) -> str:
 
 
 def _defaults(panel: Panel) -> dict[str, Any]:
-    steps: list[dict[str, Any]] = [{"value": None, "color": _GREEN}]
-    if panel.limit is not None:
-        steps.append({"value": panel.limit, "color": _RED})
-    defaults: dict[str, Any] = {
-        "unit": panel.unit,
-        "min": 0,
-        "thresholds": {"mode": "absolute", "steps": steps},
-        "color": {"mode": "palette-classic"},
-    }
+    defaults: dict[str, Any] = {"unit": panel.unit}
+    if panel.wrong == "above":
+        defaults["min"] = 0
+    defaults["thresholds"] = {"mode": "absolute", "steps": list(_steps(panel))}
+    defaults["color"] = {"mode": _COLORS[panel.style]}
     if panel.style == "timeseries":
         line = "off" if panel.limit is None else "dashed"
         defaults["custom"] = {
@@ -219,10 +215,25 @@ def _defaults(panel: Panel) -> dict[str, Any]:
     return defaults
 
 
+def _steps(panel: Panel) -> Iterator[dict[str, Any]]:
+    """Yield the colors of values, the smallest values first."""
+    below = _RED if panel.wrong == "below" else _GREEN
+    above = _GREEN if panel.wrong == "below" else _RED
+    yield {"value": None, "color": below}
+    if panel.limit is not None:
+        yield {"value": panel.limit, "color": above}
+
+
 def _calculations(names: Sequence[str]) -> dict[str, Any]:
     return {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": list(names)}
 
 
+_COLORS: Mapping[Style, str] = {
+    "timeseries": "palette-classic",
+    "stat": "thresholds",
+    "state-timeline": "palette-classic",
+}
+"""How values get their color by the style of the drawing: by their series, or by the thresholds."""
 _OPTIONS: Mapping[Style, Mapping[str, Any]] = {
     "timeseries": {
         "legend": _calculations(["lastNotNull", "max"]),

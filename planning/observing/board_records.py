@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Style = Literal["timeseries", "stat", "state-timeline"]
+Side = Literal["above", "below"]
 COLUMNS = 24
 """Number of columns of a dashboard."""
 
@@ -32,7 +33,9 @@ class Panel:
     """Number of columns."""
     queries: tuple[Query, ...]
     limit: float | None = None
-    """Value above which something is wrong; None if no such value is known."""
+    """Value from which on something is wrong; None if no such value is known."""
+    wrong: Side = "above"
+    """Side of the limit on which something is wrong."""
     may_lack: str = ""
     """Condition under which the queries return nothing, although the service runs; empty if they always return data."""
 

@@ -57,7 +57,7 @@ def _of_service(service: WatchedService, stack: StackName, spec: Dashboards) -> 
         annotations=spec.annotations,
         title=f"{service.key} · {stack.project}/{stack.stack}",
         tags=(TAG, stack.label),
-        rows=tuple(_rows(panels.table().services, [service], is_overview=False)),
+        rows=tuple(_rows(panels.table().services, [service])),
     )
 
 
@@ -80,7 +80,7 @@ def _overview(services: list[WatchedService], number: int, stack: StackName, nam
         annotations=spec.annotations,
         title=f"{title} · {stack.project}/{stack.stack}",
         tags=(TAG, stack.label),
-        rows=tuple(_rows(panels.table().overview, services, is_overview=True)),
+        rows=tuple(_rows(panels.table().overview, services)),
     )
 
 
@@ -89,25 +89,33 @@ def _uid(stack: StackName, key: str) -> str:
     return hashlib.sha256(f"{stack}/{key}".encode()).hexdigest()[:_LONGEST_UID]
 
 
-def _rows(rows: Iterable[RowSpec], services: list[WatchedService], *, is_overview: bool) -> Iterator[PanelRow]:
+def _rows(rows: Iterable[RowSpec], services: list[WatchedService]) -> Iterator[PanelRow]:
     for row in rows:
-        drawn = [panel for spec in row.panels for panel in _panel(spec, services, is_overview=is_overview)]
+        drawn = [panel for spec in row.panels for panel in _panel(spec, services)]
         if drawn:
             yield PanelRow(row.title, tuple(drawn))
 
 
-def _panel(spec: PanelSpec, services: list[WatchedService], *, is_overview: bool) -> Iterator[Panel]:
+def _panel(spec: PanelSpec, services: list[WatchedService]) -> Iterator[Panel]:
     """Yield the panel of a row of the table, if a service has all that the panel needs."""
-    queries = tuple(query for service in services for query in _queries(spec, service))
-    if not queries:
+    queries = {service.key: tuple(_queries(spec, service)) for service in services}
+    drawn = [service for service in services if queries[service.key]]
+    if not drawn:
         return
-    limit = None
-    if not is_overview or spec.limit not in panels.OF_SERVICE:
-        limit = _limit(spec, services[0])
     description = spec.says
     if spec.lacks:
         description = f"{description} Empty if {spec.lacks}."
-    yield Panel(spec.title, description, spec.style, spec.unit, spec.width, queries, limit, spec.lacks)
+    yield Panel(
+        title=spec.title,
+        description=description,
+        style=spec.style,
+        unit=spec.unit,
+        width=spec.width,
+        queries=tuple(query for service in drawn for query in queries[service.key]),
+        limit=_common_limit(spec, drawn),
+        wrong=spec.wrong,
+        may_lack=spec.lacks,
+    )
 
 
 def _queries(spec: PanelSpec, service: WatchedService) -> Iterator[Query]:
@@ -163,6 +171,12 @@ def _percent(spec: PanelSpec, slo: Slo) -> float | None:
         if name in spec.needs and latency is not None:
             return latency.percent
     return None
+
+
+def _common_limit(spec: PanelSpec, services: Iterable[WatchedService]) -> float | None:
+    """Return the limit of a panel that shows services; None if their limits differ."""
+    limits = {_limit(spec, service) for service in services}
+    return limits.pop() if len(limits) == 1 else None
 
 
 def _limit(spec: PanelSpec, service: WatchedService) -> float | None:

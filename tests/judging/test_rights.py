@@ -272,8 +272,17 @@ def test_dashboards_need_config_maps_in_their_namespace_and_a_status_reads_nothi
     }
 
 
-def test_rules_need_rights_to_their_own_kind_alone():
-    stack = STACK | {"observability": {**SCRAPED["observability"], "rules": {}}}
+@pytest.mark.parametrize(
+    ("scraper", "group", "resource"),
+    [
+        ("prometheus-operator", "monitoring.coreos.com", "prometheusrules"),
+        ("gmp", "monitoring.googleapis.com", "rules"),
+    ],
+)
+def test_rules_need_rights_to_their_own_kind_alone(scraper, group, resource):
+    scraped = {"metrics": {"type": scraper}}
+    without = STACK | {"observability": scraped}
+    stack = STACK | {"observability": {**scraped, "rules": {}}}
     for purpose in (Purpose.PREVIEW, Purpose.DEPLOY):
-        further = granted(purpose, stack) - granted(purpose, STACK | SCRAPED)
-        assert {place[:3] for place in further} == {("models", "monitoring.coreos.com", "prometheusrules")}
+        further = granted(purpose, stack) - granted(purpose, without)
+        assert {place[:3] for place in further} == {("models", group, resource)}

@@ -106,6 +106,25 @@ def test_many_queries_of_a_panel_have_letters_like_columns_of_a_table():
     assert [target["refId"] for target in panel["targets"]][24:30] == ["Y", "Z", "AA", "AB", "AC", "AD"]
 
 
+def thresholds(field: Mapping[str, Any]) -> list[tuple[float | None, str]]:
+    """Return the values of the steps of a panel with their colors."""
+    return [(step["value"], step["color"]) for step in field["thresholds"]["steps"]]
+
+
+def test_a_broken_budget_is_red_and_shows_how_far_it_is_below_zero():
+    whole = plan(drawn(qwen={})).boards
+    assert whole is not None
+    panels = dashboards.dashboard(whole.services["qwen"])["panels"]
+    fields = {panel["title"]: panel["fieldConfig"]["defaults"] for panel in panels if panel["type"] != "row"}
+    for title in ("Budget left: Availability", "Budget left: TTFT", "Budget left: TPOT"):
+        assert thresholds(fields[title]) == [(None, "red"), (0, "green")], title
+        assert fields[title]["color"] == {"mode": "thresholds"}
+        assert "min" not in fields[title]
+    use = fields["Use of the KV cache"]
+    assert thresholds(use) == [(None, "green"), (0.95, "red")]
+    assert use["min"] == 0
+
+
 def rendered(tree: Mapping[str, Any]) -> list[Rendered]:
     """Return all objects of a stack."""
     return list(assembly.objects(assembly.render(plan(tree))))

@@ -54,6 +54,8 @@ def _panel(panel: Mapping[str, Any]) -> Iterator[str]:
         text = escape(_cut(name, width))
         yield f'<text x="{left + 6}" y="{top + 29 + 13 * index}" font-size="9" fill="#8e8e9e">{text}</text>'
     defaults = panel["fieldConfig"]["defaults"]
+    if "custom" not in defaults:
+        return
     for step in defaults["thresholds"]["steps"][1:]:
         right = left + width - 6
         line = top + height - 8

@@ -187,6 +187,18 @@ def test_a_service_with_an_engine_of_another_kind_has_panels_of_its_picker_and_p
     assert "Running requests" not in whole
 
 
+def test_an_overview_has_a_border_only_if_it_is_that_of_all_services_in_the_panel():
+    def border(**windows: str) -> float | None:
+        services = {key: {"slo": {**SLO, "window": window}} for key, window in windows.items()}
+        boards = plan(drawn(**services, quiet={"slo": None})).boards
+        assert boards is not None
+        return panels(boards.overview)["Burn rate: availability"].limit
+
+    assert border(bert="30d", qwen="30d") == pytest.approx(14.4)
+    assert border(qwen="28d") == pytest.approx(13.44), "a service without objectives has no border"
+    assert border(bert="30d", qwen="28d") is None
+
+
 def test_nothing_is_drawn_without_the_key():
     assert plan(watched(qwen={})).boards is None
 
