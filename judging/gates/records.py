@@ -103,6 +103,17 @@ class Obstacle:
     """The reason, as a sentence without its end."""
     hides_failure: bool = True
     """Whether even a canary that looks worse may be as good as the primary."""
+    hides_pass: bool = True
+    """Whether even a canary that looks as good as the primary may be worse."""
+    gates: tuple[str, ...] = ()
+    """Names of the gates that it concerns; empty if it concerns all."""
+
+    def hides(self, gate: GateVerdict) -> bool:
+        """Tell whether the outcome of a gate says nothing, because of this reason."""
+        if self.gates and gate.terms.name not in self.gates:
+            return False
+        hidden = {GateOutcome.FAILS: self.hides_failure, GateOutcome.PASSES: self.hides_pass}
+        return hidden.get(gate.outcome, False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,14 +51,21 @@ def judge(terms: Terms, measurement: Measurement, *, asks_each_picker: bool = Tr
 
 def _outcome(gates: Sequence[GateVerdict], obstacles: Sequence[Obstacle]) -> GateOutcome:
     """Return the outcome of all gates: a failure counts most, and all have to pass."""
-    outcomes = {gate.outcome for gate in gates}
-    if GateOutcome.FAILS in outcomes and not any(obstacle.hides_failure for obstacle in obstacles):
+    outcomes = {_visible(gate, obstacles) for gate in gates}
+    if GateOutcome.FAILS in outcomes:
         return GateOutcome.FAILS
     if GateOutcome.NOT_MEASURED in outcomes:
         return GateOutcome.NOT_MEASURED
-    if outcomes == {GateOutcome.PASSES} and not obstacles:
+    if outcomes == {GateOutcome.PASSES}:
         return GateOutcome.PASSES
     return GateOutcome.UNDECIDED
+
+
+def _visible(gate: GateVerdict, obstacles: Sequence[Obstacle]) -> GateOutcome:
+    """Return what the outcome of a gate says in spite of obstacles."""
+    if any(obstacle.hides(gate) for obstacle in obstacles):
+        return GateOutcome.UNDECIDED
+    return gate.outcome
 
 
 def _gate(terms: Terms, gate: GateTerms, measurement: Measurement, end: int | None) -> GateVerdict:

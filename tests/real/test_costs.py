@@ -12,6 +12,7 @@ pytestmark = pytest.mark.real
 H100 = "nvidia-h100-80gb"
 PLAN = plan(tree(qwen={"accelerator": H100, "parallelism": {"tensor": 2}, "replicas": 2}))
 QUERIES = spending.queries(PLAN, "1h")
+READ = {QUERIES.read["qwen"]: 12, QUERIES.covered["qwen"]: 12}
 POD = 'namespace="models",pod="qwen-decode-7f9c-abcd{}"'
 REQUEST = 'kube_pod_container_resource_requests{{{},container="engine",resource="{}",node="{}",unit="integer"}}'
 PHASE = 'kube_pod_status_phase{{{},phase="{}"}}'
@@ -48,6 +49,7 @@ def test_hours_are_those_of_pods_that_hold_devices(tools, tmp_path):
     requested = count.requested or ""
     scraped = {UP.format(f',role="decode",pod="{pod}"'): WHOLE for pod in "ab"}
     late = {UP.format(',role="decode",pod="c"'): LATE}
+    covered = QUERIES.covered["qwen"]
     other = {UP.format(',role="prefill",pod="d"'): WHOLE, UP.format(',pod="picker"'): WHOLE}
     suites = [
         suite("scraped", count.scraped, 30, scraped | late | other),
@@ -60,13 +62,18 @@ def test_hours_are_those_of_pods_that_hold_devices(tools, tmp_path):
         ),
         suite("read", QUERIES.read["qwen"], 12, other),
         suite("read late", QUERIES.read["qwen"], 6, late),
-        suite("requested", requested, 48, requests("a") | requests("b")),
-        suite("requested late", requested, 36, requests("a") | requests("b", values="_x33 2x27")),
-        suite("without a node", requested, 24, requests("a") | requests("b", node="", phase="Pending")),
-        suite("loading on a node", requested, 48, requests("a") | requests("b", phase="Pending")),
-        suite("failed", requested, 24, requests("a") | requests("b", phase="Failed")),
-        suite("other resource", requested, 24, requests("a") | requests("b", resource="memory")),
+        suite("requested", requested, 48, scraped | requests("a") | requests("b")),
+        suite("requested late", requested, 36, scraped | requests("a") | requests("b", values="_x33 2x27")),
+        suite("without a node", requested, 24, scraped | requests("a") | requests("b", node="", phase="Pending")),
+        suite("loading on a node", requested, 48, scraped | requests("a") | requests("b", phase="Pending")),
+        suite("failed", requested, 24, scraped | requests("a") | requests("b", phase="Failed")),
+        suite("other resource", requested, 24, scraped | requests("a") | requests("b", resource="memory")),
         suite("no kube-state-metrics", requested, None, scraped),
+        suite("requested before the service was read", requested, 24, late | requests("a") | requests("b")),
+        suite("covered", covered, 12, scraped | requests("a")),
+        suite("covered by another pod of the namespace", covered, 12, scraped | requests("a", resource="memory")),
+        suite("covered while it was read", covered, 6, late | requests("a")),
+        suite("not covered", covered, None, scraped),
     ]
     failures = promtool.failures(tools["promtool"].path, suites, tmp_path / "suites")
     assert {name: texts for name, texts in failures.items() if texts} == {}
@@ -80,5 +87,5 @@ def test_a_wrong_number_of_hours_is_noticed(tools, tmp_path):
 
 def test_hours_become_costs():
     (count,) = QUERIES.workloads
-    (row,) = spending.compare(PLAN, QUERIES, {QUERIES.read["qwen"]: 12, count.requested or "": 36})
+    (row,) = spending.compare(PLAN, QUERIES, {**READ, count.requested or "": 36})
     assert (row.hours, row.low, row.seen) == (1, 4, 3)

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.real
 ROUTE = f"routing-{SERVICE}-route"
 COMPARED = timedelta(minutes=70)
 """More than the time before a comparison and that of the comparison itself."""
-STEPS = (10, 50, 100)
+STEPS = (5, 25, 50, 100)
+PER_MINUTE = 600
+"""Requests of the service."""
 
 
 class Later(datetime):
@@ -33,12 +35,12 @@ class Later(datetime):
 
 
 def stack(namespace, url):
-    """Return a stack with a canary of another model, which gets 10 % of the requests."""
+    """Return a stack with a replica of a service, and one of its canary of another model, which gets 5 %."""
     service = {
         "model": model(1),
         "replicas": 1,
         "slo": {"availability": 99.9},
-        "canary": {"weight": STEPS[0], "model": model(2), "gates": {"steps": list(STEPS)}},
+        "canary": {"weight": STEPS[0], "model": model(2), "replicas": 1, "gates": {"steps": list(STEPS)}},
     }
     return in_namespace(namespace, **{SERVICE: service}) | {
         "gateway": GATEWAY | {"version": "1.31.2"},
@@ -56,11 +58,15 @@ class Pipeline:
         self._capsys = capsys
 
     def ask(self, bad):
-        """Let an hour of requests come, of which the canary fails the share `bad`, and return the gate's exit code."""
+        """Let an hour of requests come as the live weights share them out, and return the gate's exit code.
+
+        The canary fails the share `bad` of its requests.
+        """
         start = math.floor(time.time())
+        weights = self.share()
         engines = [
-            ComparedEngine(variant, per_minute=60, bad=share, namespace=self.namespace)
-            for variant, share in (("primary", 0.01), ("canary", bad))
+            ComparedEngine(variant, per_minute=PER_MINUTE * weights[name] / 100, bad=share, namespace=self.namespace)
+            for variant, name, share in (("primary", SERVICE, 0.01), ("canary", f"{SERVICE}-canary", bad))
         ]
         seconds = math.ceil(COMPARED.total_seconds())
         self._played.series = [series for engine in engines for series in engine.series(start, seconds)]

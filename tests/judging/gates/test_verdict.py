@@ -134,16 +134,41 @@ def test_numbers_that_cannot_be_are_no_traceback(block):
     assert outcome([block, *PRIMARY[1:]], [block, *EQUAL[1:]]) in GateOutcome
 
 
+def test_a_failed_scrape_neither_forbids_a_pass_nor_hides_a_failure():
+    failed = [1] * 30 + [0] + [1] * 29
+    assert outcome(PRIMARY, EQUAL, ready=(failed, failed)) is GateOutcome.PASSES
+    assert outcome(PRIMARY, blocks(20, 6, 60), ready=(failed, failed)) is GateOutcome.FAILS
+
+
 def test_headers_hide_everything():
     demands = terms(has_headers=True)
     assert outcome(PRIMARY, EQUAL, demands) is GateOutcome.UNDECIDED
     assert outcome(PRIMARY, blocks(20, 6, 60), demands) is GateOutcome.UNDECIDED
 
 
-def test_a_lighter_load_hides_a_pass_but_no_failure():
-    assert outcome(PRIMARY, EQUAL, ready=(3, 1)) is GateOutcome.UNDECIDED
-    assert outcome(PRIMARY, blocks(20, 6, 60), ready=(3, 1)) is GateOutcome.FAILS
+TIMES = terms(GateTerms("errors", 0.01), SLOW)
 
 
-def test_a_heavier_load_hides_a_failure():
-    assert outcome(PRIMARY, blocks(20, 6, 60), ready=(30, 1)) is GateOutcome.UNDECIDED
+def of_times(slow, bad=0.2, **words):
+    """Return the outcome for a canary with so many slow and bad ones among 20 requests a minute."""
+    canary = {"errors": blocks(20, bad, 60), "ttft": blocks(20, slow, 60)}
+    return outcome({"errors": PRIMARY, "ttft": PRIMARY}, canary, TIMES, **words)
+
+
+def test_a_lighter_load_hides_a_pass_of_times_but_no_failure():
+    assert of_times(0.2) is GateOutcome.PASSES
+    assert of_times(0.2, ready=(3, 1)) is GateOutcome.UNDECIDED
+    assert of_times(10, ready=(3, 1)) is GateOutcome.FAILS
+
+
+def test_a_heavier_load_hides_a_failure_of_times_but_no_pass():
+    assert of_times(10) is GateOutcome.FAILS
+    assert of_times(10, ready=(30, 1)) is GateOutcome.UNDECIDED
+    assert of_times(0.2, ready=(30, 1)) is GateOutcome.PASSES
+
+
+@pytest.mark.parametrize("ready", [(1, 1), (100, 1)])
+def test_errors_are_compared_at_any_load(ready):
+    assert outcome(PRIMARY, EQUAL, ready=ready) is GateOutcome.PASSES
+    assert outcome(PRIMARY, blocks(20, 6, 60), ready=ready) is GateOutcome.FAILS
+    assert of_times(0.2, bad=6, ready=ready) is GateOutcome.FAILS

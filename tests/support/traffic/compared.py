@@ -72,7 +72,7 @@ class ComparedEngine:
                 counters = dict.fromkeys(_ENGINE, 0)
                 up_again = second + self.down
             is_up = up_again is None or second >= up_again
-            if is_up and chance.random() < self.per_minute / 60:
+            for _ in range(self._arrivals(chance) if is_up else 0):
                 self._serve(counters, chance, is_counted=second > 0)
             is_scraped = (second + 3 * self.number) % SCRAPE_SECONDS == 0
             if is_scraped and not any(first < second <= last for first, last in gaps):
@@ -82,6 +82,11 @@ class ComparedEngine:
         return [
             ({"__name__": name, **self.labels, **dict(labels)}, found) for (name, *labels), found in samples.items()
         ]
+
+    def _arrivals(self, chance):
+        """Return how many requests come in a second."""
+        whole, rest = divmod(self.per_minute / 60, 1)
+        return int(whole) + (chance.random() < rest)
 
     def _serve(self, counters, chance, *, is_counted):
         is_bad = chance.random() < self.bad
