@@ -13,7 +13,7 @@ from planning.observing import burn_rates
 from planning.observing.alerts import Subject
 from planning.observing.metrics import NAMESPACE_LABEL, SeriesScope
 from planning.picker import Picker, several_pickers
-from planning.picker.config import holds_requests
+from planning.picker.config import asks_over_tls, holds_requests
 from planning.releases import engine_versions
 from planning.releases.engine_versions import EngineVersion
 from planning.releases.picker_facts import PickerMetricFacts, PickerMetricName
@@ -63,7 +63,7 @@ class ObservedVariant:
             **self._of_picker(),
             **self._of_claim(),
         }
-        if self._destinations:
+        if any(workload.max_replicas for workload in self._destinations):
             values["engines"] = FACT
         return values
 
@@ -88,6 +88,13 @@ class ObservedVariant:
     def labels(self) -> dict[str, str]:
         """Return the labels of alerts about the variant."""
         return {**service_labels(self.context), VARIANT_LABEL: self.context.variant_name}
+
+    @property
+    def counts_requests(self) -> bool:
+        """Tell whether all requests of clients are counted: whether a vLLM that is scraped answers each of them."""
+        destinations = {workload.role for workload in self.workloads if workload.stage.is_destination}
+        counted = {workload.role for workload in self._destinations if self._version(workload) is not None}
+        return bool(destinations) and counted == destinations
 
     @cached_property
     def _destinations(self) -> tuple[Workload, ...]:
@@ -128,12 +135,13 @@ class ObservedVariant:
 
     def _of_picker(self) -> dict[str, str]:
         if self.picker is None:
-            return {"no_picker": FACT}
+            return {"picker_unread": FACT}
         values = {"picker_name": self.context.names.picker, "picker_start": duration(self.picker.start)}
         values["fail_open" if self.picker.failure_mode == "FailOpen" else "fail_close"] = FACT
-        if self.monitoring.picker is not None:
-            values["picker"] = FACT
-        waits = [workload.cold_start.requests.wait for workload in self.workloads]
+        values["picker_unread" if self.monitoring.picker is None else "picker"] = FACT
+        if not asks_over_tls(self.context.spec, self.context.release.picker):
+            values["plain_metrics"] = FACT
+        waits = [workload.cold_start.requests.busy_wait for workload in self.workloads]
         limits = [wait.seconds for wait in waits if wait is not None and wait.seconds]
         if limits:
             values["half_ttl"] = f"{Decimal(min(limits)) / 2:f}"

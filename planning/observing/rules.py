@@ -65,18 +65,27 @@ def judge_variant(
 
 
 def _scrapes(variant: VariantContext) -> Iterator[Problem]:
-    """Warn of scraping that is too rare for rules, or that leaves out a whole variant."""
+    """Reject scraping that is too rare for rules, and warn of scraping that almost is or that leaves out a variant.
+
+    A series without a sample in the last five minutes counts as absent, so that alerts about absence would always fire.
+    """
     spec = variant.spec.metrics
     if variant.existing_pool is not None:
         return
     at = variant.path / "metrics"
     scrapes_picker = spec.picker and variant.has_picker
+    remedy = f"write {_SHORTEST_WINDOW // _SAMPLES // 1000}s or less"
     if not scrapes_picker and not (spec.decode and variant.spec.runs_pods):
         what = "leaves the alerts about requests without series, because neither engines nor the picker are scraped"
         yield warning(at, what, "set metrics.decode: true")
+    elif milliseconds(spec.interval) >= _SHORTEST_WINDOW:
+        what = f"leaves rules no two samples in their shortest window, 5m ({spec.interval})"
+        yield Problem(
+            at / "interval", what, f"{remedy}, or remove observability.rules", (Path("observability", "rules"),)
+        )
     elif milliseconds(spec.interval) * _SAMPLES > _SHORTEST_WINDOW:
         what = f"leaves rules fewer than {_SAMPLES} samples in their shortest window, 5m ({spec.interval})"
-        yield warning(at / "interval", what, f"write {_SHORTEST_WINDOW // _SAMPLES // 1000}s or less")
+        yield warning(at / "interval", what, remedy)
 
 
 def _of_engines(variant: VariantContext, slo: Slo, roles: tuple[RoleContext, ...]) -> Iterator[Problem]:

@@ -1,5 +1,8 @@
 """Thresholds and times of alerts follow from the settings of a service."""
 
+import pytest
+
+from tests.support.stacks.picker_configs import single
 from tests.support.stacks.watched import alert, watched
 
 PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
@@ -45,6 +48,9 @@ def test_a_role_without_autoscaler_is_saturated_when_every_engine_runs_its_most_
 def test_half_of_the_time_that_requests_may_wait_is_the_threshold_for_waiting():
     stack = watched(qwen={"endpointPicker": {"flowControl": {"defaultRequestTTL": "5m"}}})
     assert (alert(stack, "requests-wait") or {})["expr"].endswith("> 150")
+    times = {"defaultRequestTTL": "5m", "noEndpointRequestTTL": "1h"}
+    stack = watched(qwen=written(featureGates=["flowControl"], flowControl=times))
+    assert (alert(stack, "requests-wait") or {})["expr"].endswith("> 150")
     assert alert(watched(), "requests-wait") is None
     assert alert(asleep(), "requests-wait") is None
 
@@ -74,6 +80,36 @@ def test_a_canary_is_asked_for_the_metrics_of_its_own_channel_and_version():
     canary = alert(stack, "no-endpoints", variant="canary") or {}
     assert "llm_d_epp_ready_endpoints{" in primary["expr"]
     assert "inference_pool_ready_pods{" in canary["expr"]
+
+
+SECURE = {"prefill": {}, "sidecar": {"tls": {"prefill": True, "certificate": "serving"}}}
+HTTPS = {"type": "metrics-data-source", "name": "secure", "parameters": {"scheme": "https"}}
+
+
+def written(*plugins, **sections):
+    return {"endpointPicker": {"preset": "custom", "config": single(*plugins, **sections)}}
+
+
+@pytest.mark.parametrize("service", [{}, {"prefill": {}}, written()])
+def test_polls_that_fail_are_a_ticket_where_a_picker_asks_by_one_scheme(service):
+    assert alert(watched(qwen=service), "picker-polls-fail") is not None
+
+
+@pytest.mark.parametrize("service", [SECURE, written(HTTPS)])
+def test_polls_that_fail_are_no_ticket_where_a_picker_asks_by_both_schemes(service):
+    assert alert(watched(qwen=service), "picker-polls-fail") is None
+
+
+def test_without_series_of_the_picker_engines_that_answer_nobody_are_a_page():
+    for unread in ({"metrics": {"picker": False}}, {"endpointPicker": {"enabled": False}}):
+        assert "absent(up{" in (alert(watched(qwen=unread), "no-endpoints") or {})["expr"]
+    assert "absent(up{" not in (alert(watched(), "no-endpoints") or {})["expr"]
+
+
+def test_engines_that_nobody_wants_are_not_missed():
+    idle = {"metrics": {"picker": False}, "replicas": 0}
+    assert alert(watched(qwen=idle), "no-endpoints") is None
+    assert alert(watched(qwen=idle), "picker-down") is None
 
 
 def test_a_share_is_compared_only_where_no_header_decides_it():

@@ -155,6 +155,16 @@ def test_an_interval_leaves_four_samples_in_the_shortest_window():
     assert warnings(watched(qwen={"metrics": {"interval": "75s"}})) == []
 
 
+def test_an_interval_without_two_samples_in_the_shortest_window_is_refused():
+    (line,) = refusals(watched(qwen={"metrics": {"interval": "5m"}}))
+    assert line.startswith(
+        "services.qwen.metrics.interval: leaves rules no two samples in their shortest window, 5m (5m)"
+    )
+    assert refusals(watched(qwen={"metrics": {"interval": "299s"}})) == []
+    without = watched(qwen={"metrics": {"interval": "5m"}, "slo": None})
+    assert refusals(without | {"observability": {"metrics": {"type": "prometheus-operator"}}}) == []
+
+
 def test_rules_for_a_service_that_nobody_scrapes_are_a_warning():
     off = {"metrics": {"decode": False, "picker": False}, "slo": None}
     (line,) = warnings(watched(qwen=off))
