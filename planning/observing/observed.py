@@ -65,6 +65,8 @@ class ObservedVariant:
         }
         if any(workload.max_replicas for workload in self._destinations):
             values["engines"] = FACT
+            if all(self.versions.get(workload.role) is not None for workload in self._destinations):
+                values["answers"] = FACT
         return values
 
     def role_subjects(self) -> Iterator[Subject]:
@@ -171,7 +173,8 @@ def service_subject(variants: tuple[ObservedVariant, ...], slo: Slo | None) -> S
     values = {"service": primary.key, "destinations": "|".join(roles)}
     if slo is not None:
         values |= burn_rates.thresholds(slo)
-    if len(variants) > 1 and all("engines" in variant.values for variant in variants):
+    # Other engines than vLLM have no counter of answers with the names of vLLM.
+    if len(variants) > 1 and all("answers" in variant.values for variant in variants):
         values["canary"] = FACT
         canary = primary.service.canary
         if canary is not None and not canary.headers:
