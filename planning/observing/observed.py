@@ -89,6 +89,13 @@ class ObservedVariant:
         """Return the labels of alerts about the variant."""
         return {**service_labels(self.context), VARIANT_LABEL: self.context.variant_name}
 
+    @property
+    def counts_requests(self) -> bool:
+        """Tell whether all requests of clients are counted: whether a vLLM that is scraped answers each of them."""
+        destinations = {workload.role for workload in self.workloads if workload.stage.is_destination}
+        counted = {workload.role for workload in self._destinations if self._version(workload) is not None}
+        return bool(destinations) and counted == destinations
+
     @cached_property
     def _destinations(self) -> tuple[Workload, ...]:
         """Return the workloads that get the requests of clients and are scraped."""
