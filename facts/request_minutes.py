@@ -8,7 +8,7 @@ because nobody knows for how long the target had counted before.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
@@ -92,15 +92,25 @@ def blocks_of_values(
 
 
 def ready_replicas(scrapes: _Answer, span: Span) -> Sequence[int | None] | Unknown:
-    """Return how many pods were scraped without a failure in each complete minute; None where nobody scraped."""
+    """Return how many pods answered a scrape in each complete minute; None where nobody scraped.
+
+    A pod whose scrapes fail now and then serves all the same, so all scrapes of one of its ports have to fail.
+    """
     if isinstance(scrapes, Unknown):
         return scrapes
-    pods = list[dict[str, bool]]({} for _ in range(span.seconds // _MINUTE))
+    minutes = list[dict[tuple[str, str], bool]]({} for _ in range(span.seconds // _MINUTE))
     for series in scrapes:
-        pod = series.labels.get("pod") or series.labels.get("instance", "")
+        instance = series.labels.get("instance", "")
+        port = series.labels.get("pod") or instance, instance
         for minute, value in _by_minute([series], span):
-            pods[minute][pod] = pods[minute].get(pod, True) and value == 1
-    return [sum(minute.values()) if minute else None for minute in pods]
+            minutes[minute][port] = minutes[minute].get(port, False) or value == 1
+    return [_answering_pods(ports) if ports else None for ports in minutes]
+
+
+def _answering_pods(ports: Mapping[tuple[str, str], bool]) -> int:
+    """Return the number of pods of which all ports answered, by pod and port."""
+    silent = {pod for (pod, _), answered in ports.items() if not answered}
+    return len({pod for pod, _ in ports} - silent)
 
 
 def _block(requests: float, bad: float) -> Block:

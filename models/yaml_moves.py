@@ -3,7 +3,7 @@
 Only values that are written in one line are moved, because a longer one would need another indentation.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -11,6 +11,8 @@ import yaml
 
 from models import engine_yaml
 from models.paths import Path
+from models.problems import ConfigError
+from models.trees import at, mapping
 from models.yaml_edits import UneditableError, aliased_nodes, node_at, pairs
 
 _BLOCK_STYLES = frozenset({"|", ">"})
@@ -19,17 +21,50 @@ _BLOCK_STYLES = frozenset({"|", ">"})
 def fold(text: str, path: Path, key: str, left_out: Collection[str]) -> str:
     """Return a text in which the mapping at a path has the entries of its own entry `key` in place of that entry.
 
-    Entries whose names are in `left_out` go. Everything that is not moved stays as it is. Raises `UneditableError` if
-    an entry cannot be moved.
+    Entries whose names are in `left_out` go. Everything that is not moved stays as it is, and every other value of the
+    file as well. The text has been read by `engine_yaml.parse` without errors. Raises `UneditableError` if an entry
+    cannot be moved.
     """
+    names = tuple(map(str, path))
     root = engine_yaml.nodes(text)
-    outer = node_at(root, tuple(map(str, path)))
-    inner = node_at(root, (*map(str, path), key))
+    outer = node_at(root, names)
+    inner = node_at(root, (*names, key))
     move = _Move(text, aliased_nodes(root))
     entries = [(name, value) for name, value in pairs(inner) if name.value not in left_out]
     move.merge(entries, outer, key)
     move.remove(outer, key)
-    return move.result()
+    edited = move.result()
+    if _edited_tree(edited) != _tree_after_fold(engine_yaml.parse(text, "").tree, names, key, left_out):
+        raise UneditableError("cannot be moved without changing other values")
+    return edited
+
+
+def _edited_tree(text: str) -> object:
+    """Return the values of an edited text. Raises `UneditableError` if it is no YAML any more."""
+    try:
+        return engine_yaml.parse(text, "").tree
+    except ConfigError:
+        raise UneditableError("cannot be moved without breaking the file") from None
+
+
+def _tree_after_fold(tree: object, names: Sequence[str], key: str, left_out: Collection[str]) -> object:
+    """Return a tree in which the mapping at `names` has the entries of its entry `key` in place of that entry."""
+    if names:
+        return {**mapping(tree), names[0]: _tree_after_fold(at(tree, names[0]), names[1:], key, left_out)}
+    outer = {name: value for name, value in mapping(tree).items() if name != key}
+    inner = {name: value for name, value in mapping(at(tree, key)).items() if name not in left_out}
+    return _merge_trees(outer, inner)
+
+
+def _merge_trees(target: Mapping[str, object], entries: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a mapping with the entries of another one over its own."""
+    result = dict(target)
+    for name, value in entries.items():
+        former = target.get(name)
+        result[name] = value
+        if all(isinstance(part, Mapping) for part in (former, value)):
+            result[name] = _merge_trees(mapping(former), mapping(value))
+    return result
 
 
 @dataclass(slots=True)
@@ -58,8 +93,10 @@ class _Move:
     def remove(self, target: yaml.Node, key: str) -> None:
         """Remove an entry of a mapping, in block style with its lines."""
         name, value = next((name, value) for name, value in pairs(target) if name.value == key)
+        if any(node in self.aliased for node in _nodes(value)):
+            raise UneditableError("has values with aliases")
         start = _start(name)
-        end = max(_end(leaf) for leaf in _leaves(value))
+        end = max(map(self._last, _leaves(value)))
         if _is_flow(target):
             following = _blanks(self.text, end, 1)
             if self.text[following : following + 1] == ",":
@@ -87,7 +124,17 @@ class _Move:
             return
         first = next(first for first, _ in pairs(target))
         place = self._line_start(_start(first))
-        self.edits.append((place, place, f"{self.text[place : _start(first)]}{entry}\n"))
+        ending = "\n"
+        if self.text[:place].endswith("\r\n"):
+            ending = "\r\n"
+        self.edits.append((place, place, f"{self.text[place : _start(first)]}{entry}{ending}"))
+
+    def _last(self, leaf: yaml.Node) -> int:
+        """Return the end of a value. The mark of a text in block style is the start of a line after its last one."""
+        end = _end(leaf)
+        if isinstance(leaf, yaml.ScalarNode) and leaf.style in _BLOCK_STYLES:
+            return len(self.text[:end].rstrip(" \r\n"))
+        return end
 
     def _line_start(self, index: int) -> int:
         """Return the start of the line of an entry. Raises `UneditableError` if something is before the entry."""
@@ -150,7 +197,7 @@ def _nodes(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _leaves(node: yaml.Node) -> Iterator[yaml.Node]:
-    """Yield the nodes at or below a node whose ends are exact: scalars, and collections in flow style."""
+    """Yield the nodes at or below a node that end where their text does: scalars, and collections in flow style."""
     for inner in _nodes(node):
         if not isinstance(inner, yaml.CollectionNode) or _is_flow(inner):
             yield inner

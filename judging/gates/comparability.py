@@ -17,6 +17,8 @@ _SECONDS = 60
 """Seconds of a minute."""
 MOST_LOAD = 2
 """Largest ratio of the loads of a ready replica with which times are comparable."""
+_MOST_UNREADY = 0.05
+"""Share of the minutes without a ready replica up to which variants are comparable: a scrape may fail by itself."""
 _LIKELY_LOAD = 1.8
 """Ratio of loads that stays below the largest one, although requests come as they like."""
 
@@ -63,7 +65,7 @@ def _readiness(name: str, minutes: VariantMinutes, *, hides_failure: bool) -> It
         yield Obstacle(f"nobody knows whether the {name} was ready")
         return
     unready = sum(1 for number in ready if number == 0)
-    if unready:
+    if unready > _MOST_UNREADY * len(ready):
         yield Obstacle(f"the {name} had no ready replica in {unready} of {len(ready)} minutes", hides_failure)
 
 

@@ -67,12 +67,9 @@ class ObservedVariant:
         }
         if any(workload.max_replicas for workload in self._destinations):
             values["engines"] = FACT
+            if all(self.versions.get(workload.role) is not None for workload in self._destinations):
+                values["answers"] = FACT
         return values
-
-    @property
-    def counts_requests(self) -> bool:
-        """Tell whether all engines that get requests of clients count them. Only vLLM does."""
-        return "engines" in self.values and all(self._version(workload) for workload in self._destinations)
 
     @property
     def start(self) -> int:
@@ -100,6 +97,13 @@ class ObservedVariant:
     def labels(self) -> dict[str, str]:
         """Return the labels of alerts about the variant."""
         return {**service_labels(self.context), VARIANT_LABEL: self.context.variant_name}
+
+    @property
+    def counts_requests(self) -> bool:
+        """Tell whether all requests of clients are counted: whether a vLLM that is scraped answers each of them."""
+        destinations = {workload.role for workload in self.workloads if workload.stage.is_destination}
+        counted = {workload.role for workload in self._destinations if self._version(workload) is not None}
+        return bool(destinations) and counted == destinations
 
     @cached_property
     def _destinations(self) -> tuple[Workload, ...]:
@@ -166,7 +170,8 @@ class ObservedVariant:
 
 def are_compared(variants: tuple[ObservedVariant, ...]) -> bool:
     """Tell whether the requests to a canary are compared with those to its primary, as engines of both count them."""
-    return len(variants) > 1 and all(variant.counts_requests for variant in variants)
+    # Other engines than vLLM have no counter of answers with the names of vLLM.
+    return len(variants) > 1 and all("answers" in variant.values for variant in variants)
 
 
 def service_labels(primary: VariantContext) -> dict[str, str]:

@@ -162,6 +162,15 @@ def test_a_pod_that_is_not_ready_leaves_nothing_to_compare(service, capsys):
     assert service.server.asked == []
 
 
+def test_a_pod_of_the_primary_that_is_not_ready_and_a_failed_scrape_hide_no_failure(service, capsys):
+    service.living.unready("chat-decode-75cd78877f-mr57b")
+    scrape(service, *primary(), *canary(bad=0.3))
+    for labels, samples in service.server.series:
+        if labels["__name__"] == "up" and labels["variant"] == "primary":
+            samples[60] = (samples[60][0], 0)
+    assert document(capsys)["exitCode"] == 8
+
+
 def test_a_weight_that_is_not_deployed_yet_is_told(service, capsys):
     service.write(weight=25)
     content = document(capsys)

@@ -121,11 +121,12 @@ def test_a_count_with_an_unread_answer_is_unread(answers, scrapes):
     assert blocks(answers, scrapes, SPAN) == UNREAD
 
 
-def test_pods_are_ready_in_minutes_in_which_every_scrape_succeeds():
+def test_pods_are_ready_in_minutes_in_which_a_scrape_of_each_port_succeeds():
     first = up(20, 50, 80, 110, 140, instance="10.0.0.1:8000", pod="a")
-    second = series((20, 0), (50, 1), (80, 1), (110, 1), instance="10.0.0.2:8000", pod="b")
+    second = series((20, 0), (50, 1), (80, 0), (110, 0), instance="10.0.0.2:8000", pod="b")
     other_port = up(80, 140, instance="10.0.0.1:8001", pod="a")
-    assert ready_replicas([first, second, other_port], SPAN) == [1, 2, 1, None, None]
+    silent_port = up(140, instance="10.0.0.1:8002", pod="a", value=0)
+    assert ready_replicas([first, second, other_port, silent_port], SPAN) == [2, 1, 0, None, None]
     assert ready_replicas(UNREAD, SPAN) == UNREAD
 
 

@@ -70,9 +70,14 @@ def test_replicas_that_are_named_have_comparable_loads(weight):
 
 
 def test_a_variant_that_was_not_ready_all_the_time():
-    gap = [1] * 58 + [0, None]
-    assert texts(ready=(9, gap)) == [("the canary had no ready replica in 1 of 60 minutes", False)]
-    assert texts(ready=([9] * 58 + [0, 0], 1)) == [("the primary had no ready replica in 2 of 60 minutes", True)]
+    gap = [1] * 55 + [0, 0, 0, 0, None]
+    assert texts(ready=(9, gap)) == [("the canary had no ready replica in 4 of 60 minutes", False)]
+    assert texts(ready=([9] * 55 + [0] * 5, 1)) == [("the primary had no ready replica in 5 of 60 minutes", True)]
+
+
+def test_a_few_minutes_without_a_ready_replica_hide_nothing():
+    gap = [1] * 57 + [0, 0, 0]
+    assert texts(ready=(gap, gap)) == []
 
 
 def test_readiness_that_nobody_knows():

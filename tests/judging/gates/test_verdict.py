@@ -134,6 +134,12 @@ def test_numbers_that_cannot_be_are_no_traceback(block):
     assert outcome([block, *PRIMARY[1:]], [block, *EQUAL[1:]]) in GateOutcome
 
 
+def test_a_failed_scrape_neither_forbids_a_pass_nor_hides_a_failure():
+    failed = [1] * 30 + [0] + [1] * 29
+    assert outcome(PRIMARY, EQUAL, ready=(failed, failed)) is GateOutcome.PASSES
+    assert outcome(PRIMARY, blocks(20, 6, 60), ready=(failed, failed)) is GateOutcome.FAILS
+
+
 def test_headers_hide_everything():
     demands = terms(has_headers=True)
     assert outcome(PRIMARY, EQUAL, demands) is GateOutcome.UNDECIDED
