@@ -178,7 +178,7 @@ def _panel(panel: Panel, number: int, left: int, top: int) -> dict[str, Any]:
 
 
 def _target(query: Query, index: int) -> dict[str, Any]:
-    return {
+    target = {
         "refId": _reference(index),
         "datasource": _DATASOURCE,
         "editorMode": "code",
@@ -186,6 +186,9 @@ def _target(query: Query, index: int) -> dict[str, Any]:
         "legendFormat": query.legend,
         "range": True,
     }
+    if query.interval is not None:
+        target["interval"] = query.interval
+    return target
 
 
 def _reference(index: int) -> str:

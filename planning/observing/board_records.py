@@ -12,11 +12,15 @@ COLUMNS = 24
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query of PromQL. `$__rate_interval` in it is the window over which the drawing program wants rates."""
+    """A query of PromQL. `$__rate_interval` in it is the window over which the drawing program takes rates."""
 
     expression: str
     legend: str
     """Name of a series of the result, in which `{{label}}` stands for the value of a label."""
+    interval: str | None = None
+    """Longest time between two samples of a series; None if nothing of the service is scraped. The drawing program
+    takes rates over at least four of these times (grafana v11.6.0, pkg/promlib/models/query.go,
+    calculateRateInterval)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Boards:
     """The dashboards of a stack."""
 
     services: Mapping[str, Board]
-    """Dashboards of services, by key. Services of which nothing is scraped have none."""
+    """Dashboards of services, by key. Services without pods that the stack makes have none."""
     overviews: tuple[Board, ...]
     """The dashboard of all services. A stack with many services has several, because a ConfigMap has at most 1 MiB."""
     in_existing_namespace: bool

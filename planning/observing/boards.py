@@ -33,9 +33,9 @@ _HUNDRED = 100
 def plan(
     spec: Dashboards | None, services: Iterable[WatchedService], stack: StackName, namespace: str
 ) -> Boards | None:
-    """Return the dashboards of a stack. `services` are those whose metrics are scraped.
+    """Return the dashboards of a stack. `services` are those with pods that the stack makes.
 
-    `namespace` is that of the stack, for the overview. None if the stack has no dashboards, or if nothing is scraped.
+    `namespace` is that of the stack, for the overview. None if the stack has no dashboards, or no such service.
     """
     watched = list(services)
     if spec is None or not watched:
@@ -143,7 +143,7 @@ def _queries_of_scope(spec: PanelSpec, scope: SeriesScope, service: WatchedServi
     for query in spec.queries:
         expression = metrics.resolve(query.expr, scope, values)
         if expression is not None:
-            yield Query(expression, Template(query.legend).substitute(names).strip())
+            yield Query(expression, Template(query.legend).substitute(names).strip(), service.interval)
 
 
 def _values(spec: PanelSpec, service: WatchedService) -> Mapping[str, str]:

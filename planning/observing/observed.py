@@ -65,6 +65,8 @@ class ObservedVariant:
         }
         if any(workload.max_replicas for workload in self._destinations):
             values["engines"] = FACT
+            if all(self.versions.get(workload.role) is not None for workload in self._destinations):
+                values["answers"] = FACT
         return values
 
     def role_subjects(self) -> Iterator[Subject]:
@@ -88,6 +90,13 @@ class ObservedVariant:
     def labels(self) -> dict[str, str]:
         """Return the labels of alerts about the variant."""
         return {**service_labels(self.context), VARIANT_LABEL: self.context.variant_name}
+
+    @property
+    def counts_requests(self) -> bool:
+        """Tell whether all requests of clients are counted: whether a vLLM that is scraped answers each of them."""
+        destinations = {workload.role for workload in self.workloads if workload.stage.is_destination}
+        counted = {workload.role for workload in self._destinations if self._version(workload) is not None}
+        return bool(destinations) and counted == destinations
 
     @cached_property
     def _destinations(self) -> tuple[Workload, ...]:
@@ -164,7 +173,8 @@ def service_subject(variants: tuple[ObservedVariant, ...], slo: Slo | None) -> S
     values = {"service": primary.key, "destinations": "|".join(roles)}
     if slo is not None:
         values |= burn_rates.thresholds(slo)
-    if len(variants) > 1 and all("engines" in variant.values for variant in variants):
+    # Other engines than vLLM have no counter of answers with the names of vLLM.
+    if len(variants) > 1 and all("answers" in variant.values for variant in variants):
         values["canary"] = FACT
         canary = primary.service.canary
         if canary is not None and not canary.headers:

@@ -4,7 +4,6 @@ from bisect import bisect
 from collections.abc import Iterator
 from decimal import Decimal
 
-from models import flags
 from models.objectives import Latency, Slo
 from models.paths import Path
 from models.problems import Problem, warning
@@ -13,6 +12,7 @@ from models.vocabulary import milliseconds
 from planning.observing import burn_rates, metrics
 from planning.observing.metrics import SeriesScope
 from planning.picker.context import PickerContext
+from planning.releases import engine_series
 from planning.releases.engine_versions import EngineVersion
 from planning.variant.context import RoleContext, VariantContext
 
@@ -21,7 +21,6 @@ _SHORTEST_WINDOW = 300_000
 _SAMPLES = 4
 """Samples that a rate over the shortest window needs, so that a lost one does no harm (Prometheus documentation,
 Querying, rate)."""
-_BUCKETS = "--custom-histogram-buckets"
 _NOUNS = {"ttft": "the time to the first token", "tpot": "the time per output token"}
 _UNCHECKED = "make sure that it is the bound of a bucket"
 _PREDICTOR = "latencyPredictor"
@@ -114,17 +113,21 @@ def _bounds_of_engine(role: RoleContext, slo: Slo, version: EngineVersion) -> It
     scope = SeriesScope(role.variant.namespace, role.variant.names.service, engine=version.number)
     who = f"vLLM {version.number}, which {role.path} runs"
     depends_on = (role.path / "engine" / "image", Path("release"))
-    own_buckets = any(flag.name == _BUCKETS for flag in flags.parse(role.role.engine.args))
+    own_bounds = engine_series.own_bounds(role.role.engine.args)
     for name, latency in burn_rates.latencies(slo).items():
         at = _slo_path(role.variant) / name
-        if not version.is_known or own_buckets:
-            reason = (
-                f"{role.path} sets {_BUCKETS}" if own_buckets else f"the version of vLLM in {role.image} is unknown"
-            )
+        family = metrics.bucket_family(name, scope) or ""
+        if not version.is_known or own_bounds is None:
+            reason = f"the version of vLLM in {role.image} is unknown"
+            if version.is_known:
+                reason = f"{role.path} sets {engine_series.BUCKETS_FLAG} to no ascending lists of bounds"
             yield warning(at / "within", f"is not checked, because {reason} ({latency.within})", _UNCHECKED)
         elif not metrics.reports("engine", f"{name}_bucket", scope):
             what = f"needs {_NOUNS[name]}, which is not measured by {who}"
             yield Problem(at, what, "use a newer image, or remove it", depends_on, names_service=True)
+        elif family in own_bounds:
+            setter = f"{role.path}, which sets {engine_series.BUCKETS_FLAG}"
+            yield from _bound(at, latency, setter, own_bounds[family], (role.path / "engine" / "args",))
         else:
             yield from _bound(at, latency, who, metrics.bounds("engine", name, scope), depends_on)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from models.objectives import Slo
+from models.vocabulary import milliseconds
 from planning.observing import observed
 from planning.observing.metrics import SeriesScope
 from planning.observing.observed import ObservedVariant
@@ -20,13 +21,13 @@ class WatchedVariant:
     engines: tuple[SeriesScope, ...]
     """Scopes of the series of engines, one for each version. Empty if none is a vLLM whose metrics are scraped."""
     features: frozenset[str]
-    """`engine`, `picker` and `prefill`, if the variant has them and they are scraped, and the conditions of
-    `series-conditions.yaml` that one of its engines fulfils."""
+    """`engine`, `picker` and `prefill`, if the variant has them and they are scraped, `requests`, if all requests of
+    its clients are counted, and the conditions of `series-conditions.yaml` that one of its engines fulfils."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedService:
-    """A service whose metrics are scraped."""
+    """A service whose pods the stack makes."""
 
     key: str
     name: str
@@ -43,6 +44,8 @@ class WatchedService:
     """Values of placeholders that tell requests apart."""
     has_rules: bool
     """Whether a Prometheus records series of the service and has alerts about it."""
+    interval: str | None
+    """Longest time between two scrapes of a pod of the service; None if none is scraped."""
 
     @property
     def features(self) -> frozenset[str]:
@@ -51,10 +54,16 @@ class WatchedService:
 
     @property
     def own_features(self) -> frozenset[str]:
-        """Return the features of the service alone: `canary`, `claim`, `pods`, `rules` and the names of objectives."""
+        """Return the features of the service alone.
+
+        They are `canary`, if all requests of both variants are counted, `claim`, `pods`, `rules`, `scraped` and the
+        names of objectives.
+        """
         features = set[str]()
-        if len(self.variants) > 1:
+        if len(self.variants) > 1 and all("requests" in variant.features for variant in self.variants):
             features.add("canary")
+        if self.interval is not None:
+            features.add("scraped")
         if self.has_rules:
             features.add("rules")
         if "claim" in self.values:
@@ -99,7 +108,13 @@ def of_service(
         pods=tuple(_pods(variants)),
         values={**variants[0].values, "destinations": "|".join(destinations)},
         has_rules=has_rules,
+        interval=_longest_interval(variants),
     )
+
+
+def _longest_interval(variants: Iterable[ObservedVariant]) -> str | None:
+    intervals = [scrape.interval for variant in variants for scrape in variant.monitoring.scrapes]
+    return max(intervals, key=milliseconds, default=None)
 
 
 def _pods(variants: Iterable[ObservedVariant]) -> Iterator[str]:
@@ -134,6 +149,8 @@ def _features(variant: ObservedVariant, scraped: Mapping[str, EngineContext]) ->
         yield "picker"
     if any(variant.versions.get(name) is not None for name in scraped):
         yield "engine"
+    if variant.counts_requests:
+        yield "requests"
     if variant.context.spec.prefill is not None:
         yield "prefill"
     for name, condition in engine_series.conditions().items():

@@ -111,6 +111,22 @@ def thresholds(field: Mapping[str, Any]) -> list[tuple[float | None, str]]:
     return [(step["value"], step["color"]) for step in field["thresholds"]["steps"]]
 
 
+def test_rates_are_taken_over_four_scrapes_of_the_service_of_the_query():
+    rare = {"metrics": {"interval": "60s"}}
+    whole = plan(
+        drawn(qwen=rare, bert={"canary": {"weight": 10, **rare}}, often={"metrics": {"interval": "5s"}})
+    ).boards
+    assert whole is not None
+    panels = dashboards.dashboard(whole.overview)["panels"]
+    intervals = {target["legendFormat"]: target["interval"] for panel in panels for target in panel.get("targets", ())}
+    assert {name: intervals[name] for name in ("bert", "bert primary", "often", "qwen primary")} == {
+        "bert": "60s",
+        "bert primary": "60s",
+        "often": "5s",
+        "qwen primary": "60s",
+    }
+
+
 def test_a_broken_budget_is_red_and_shows_how_far_it_is_below_zero():
     whole = plan(drawn(qwen={})).boards
     assert whole is not None

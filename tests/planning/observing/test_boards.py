@@ -17,6 +17,7 @@ from planning.releases import engine_series, offered_channels, picker_series
 from tests.support.prometheus import selectors
 from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import board, drawn, image
+from tests.support.stacks.existing import of_pool
 from tests.support.stacks.watched import SLO, watched
 
 GOLDENS = Path("tests/contracts/goldens/dashboards")
@@ -197,6 +198,23 @@ def test_an_overview_has_a_border_only_if_it_is_that_of_all_services_in_the_pane
     assert border(bert="30d", qwen="30d") == pytest.approx(14.4)
     assert border(qwen="28d") == pytest.approx(13.44), "a service without objectives has no border"
     assert border(bert="30d", qwen="28d") is None
+
+
+def test_the_share_of_a_canary_is_drawn_only_if_all_requests_are_counted():
+    sglang = {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}
+    title = "Share of the canary"
+    assert title in panels(board(drawn(qwen={"canary": {"weight": 10}, "slo": None})))
+    assert title not in panels(board(drawn(qwen={"canary": {"weight": 10, "engine": sglang}, "slo": None})))
+
+
+def test_a_service_of_which_nothing_is_scraped_has_panels_of_the_cluster_alone():
+    titles = {*panels(board(drawn(qwen={"metrics": {"decode": False, "picker": False}, "slo": None})))}
+    assert {"Ready replicas", "Restarts"} < titles
+    assert "Pods that do not answer" not in titles
+
+
+def test_a_service_without_pods_of_the_stack_has_no_dashboard():
+    assert plan(of_pool() | {"observability": {"metrics": {"type": "gmp"}, "dashboards": {}}}).boards is None
 
 
 def test_nothing_is_drawn_without_the_key():

@@ -18,6 +18,7 @@ SLEEPING = {
         "metrics": [{"type": "picker-queue-size", "target": 5}],
     },
 }
+SGLANG = {"type": "sglang", "image": "registry.example/sglang:v0.5.22"}
 GROWING = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
 
 
@@ -118,3 +119,11 @@ def test_a_share_is_compared_only_where_no_header_decides_it():
     assert alert(watched(qwen={"canary": with_header}), "weight-differs") is None
     assert alert(watched(qwen={"canary": with_header}), "canary-worse") is not None
     assert alert(watched(), "canary-worse") is None
+
+
+@pytest.mark.parametrize("canary", [SGLANG, {"type": "vllm", "image": "vllm/vllm-openai:v0.32.0"}])
+def test_a_canary_is_compared_only_if_both_variants_count_answers_as_vllm_does(canary):
+    stack = watched(qwen={"engine": SGLANG, "slo": None, "canary": {"weight": 10, "engine": canary}})
+    assert alert(stack, "no-endpoints", variant="canary") is not None
+    for name in ("canary-worse", "weight-differs"):
+        assert alert(stack, name) is None
