@@ -67,8 +67,6 @@ class ObservedVariant:
         }
         if any(workload.max_replicas for workload in self._destinations):
             values["engines"] = FACT
-            if all(self.versions.get(workload.role) is not None for workload in self._destinations):
-                values["answers"] = FACT
         return values
 
     @property
@@ -100,7 +98,10 @@ class ObservedVariant:
 
     @property
     def counts_requests(self) -> bool:
-        """Tell whether all requests of clients are counted: whether a vLLM that is scraped answers each of them."""
+        """Tell whether all requests of clients are counted: whether a vLLM that is scraped answers each of them.
+
+        Other engines than vLLM have no counter of answers with the names of vLLM.
+        """
         destinations = {workload.role for workload in self.workloads if workload.stage.is_destination}
         counted = {workload.role for workload in self._destinations if self._version(workload) is not None}
         return bool(destinations) and counted == destinations
@@ -170,8 +171,7 @@ class ObservedVariant:
 
 def are_compared(variants: tuple[ObservedVariant, ...]) -> bool:
     """Tell whether the requests to a canary are compared with those to its primary, as engines of both count them."""
-    # Other engines than vLLM have no counter of answers with the names of vLLM.
-    return len(variants) > 1 and all("answers" in variant.values for variant in variants)
+    return len(variants) > 1 and all("engines" in variant.values and variant.counts_requests for variant in variants)
 
 
 def service_labels(primary: VariantContext) -> dict[str, str]:
