@@ -27,9 +27,9 @@ _PAUSE_SECONDS = 30.0
 _PATIENCE = timedelta(minutes=30)
 """Time for which `--wait` goes on after the end of the comparison, for a canary that gets too few requests."""
 _EXIT_CODES = """\
-exit codes: 0 if no canary is worse, or none has gates; 6 if a verdict takes more requests or minutes, or the variants cannot be
-compared; 8 if a canary is worse; 1 if a canary was not measured, because the cluster or the Prometheus does not tell; 2
-and 3 for mistakes; 130 after Ctrl-C"""
+exit codes: 0 if no canary is worse, or none has gates; 6 if a verdict takes more requests or minutes, if the time is
+over without one, or if the variants cannot be compared; 8 if a canary is worse; 1 if a canary was not measured, because
+the cluster or the Prometheus does not tell; 2 and 3 for mistakes; 130 after Ctrl-C"""
 _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 
 
@@ -81,7 +81,8 @@ def add_options(parser: ArgumentParser) -> None:
     text = "URL of the Prometheus; absent: observability.prometheus.serverAddress"
     parser.add_argument("--prometheus", metavar="URL", help=text)
     minutes = int(_PATIENCE.total_seconds() // 60)
-    text = f"ask every 30 seconds until all pass or one fails, up to {minutes} minutes after warmup and bake"
+    end = f"up to {minutes} minutes after warmup and bake"
+    text = f"ask every 30 seconds until all pass, one fails or the time is over without a verdict, {end}"
     parser.add_argument("--wait", action="store_true", help=text)
     text = "absent: text; json is as `python -m cli schema gate` describes it"
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help=text)
@@ -170,7 +171,7 @@ def _server(composition: Composition, url: str | None) -> PrometheusServer:
 
 
 def _wait(question: _AskedGates, reports: Sequence[GateReport]) -> Sequence[GateReport]:
-    """Ask again until all canaries pass or one fails, or until the stated time; return the last verdicts."""
+    """Ask again until all canaries pass or can pass no more, one fails, or time is up; return the last verdicts."""
     end = question.deadline()
     print(f"waits until {end:%Y-%m-%d %H:%M} UTC at most", file=sys.stderr)
     while not _is_decided(reports) and datetime.now(UTC) < end:
@@ -183,8 +184,16 @@ def _wait(question: _AskedGates, reports: Sequence[GateReport]) -> Sequence[Gate
 
 
 def _is_decided(reports: Sequence[GateReport]) -> bool:
-    outcomes = {report.outcome for report in reports}
-    return outcomes == {GateOutcome.PASSES} or GateOutcome.FAILS in outcomes
+    if any(report.outcome is GateOutcome.FAILS for report in reports):
+        return True
+    return all(map(_has_ended, reports))
+
+
+def _has_ended(report: GateReport) -> bool:
+    """Tell whether a canary that does not fail passes, or can pass no more."""
+    if report.outcome is GateOutcome.UNDECIDED:
+        return report.verdict is not None and report.verdict.is_over
+    return report.outcome is GateOutcome.PASSES
 
 
 def _text(

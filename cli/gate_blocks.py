@@ -8,7 +8,7 @@ from cli.proposals import Proposal
 from composition.gates import GateReport
 from judging.gates import contract
 from judging.gates.contract import ComparedServiceDocument, GateDocument, GateResultDocument, GateState
-from judging.gates.records import GateOutcome, GateVerdict, Tally
+from judging.gates.records import CanaryVerdict, GateOutcome, GateVerdict, Tally
 
 _WORDS: Mapping[GateOutcome, str] = {
     GateOutcome.PASSES: "not worse",
@@ -24,6 +24,8 @@ _STATES: Mapping[GateOutcome, GateState] = {
 }
 _TITLES = ("gate", "primary", "canary", "difference", "margin", "verdict")
 _POINTS = 100
+_OVER = "the time is over without a verdict"
+_ANEW = "begin anew by another weight or new pods"
 
 
 def blocks(stack: str, reports: Sequence[GateReport], proposals: Mapping[str, Proposal]) -> Iterator[Block]:
@@ -97,6 +99,15 @@ def _remarks(report: GateReport) -> Iterator[str]:
     rest = _rest(report)
     if report.outcome is GateOutcome.UNDECIDED and rest:
         yield f"undecided{rest}"
+    if report.outcome is GateOutcome.UNDECIDED and report.verdict.is_over:
+        yield _end(report.verdict)
+
+
+def _end(verdict: CanaryVerdict) -> str:
+    """Return what is done about a time that is over without a verdict."""
+    if verdict.enough_bake is None:
+        return f"{_OVER}; {_ANEW}"
+    return f"{_OVER}; a bake of about {verdict.enough_bake:,} min would have been enough; set it, and {_ANEW}"
 
 
 def _rest(report: GateReport) -> str:
@@ -104,6 +115,8 @@ def _rest(report: GateReport) -> str:
     if report.verdict is None or report.outcome is not GateOutcome.UNDECIDED:
         return ""
     shortfall = report.verdict.shortfall
+    if shortfall is None:
+        return ""
     parts = list[str]()
     if shortfall.requests:
         parts.append(f"{shortfall.requests:,} requests")
@@ -125,13 +138,18 @@ def _service(report: GateReport, proposal: Proposal | None) -> ComparedServiceDo
         "reason": report.reason or None,
         "minutes": 0,
         "lacking": None,
+        "isOver": False,
+        "enoughMinutes": None,
         "obstacles": [],
         "gates": [],
         "proposal": None if proposal is None else proposal.tree,
     }
     if verdict is not None:
         tree["minutes"] = verdict.minutes
-        tree["lacking"] = {"requests": verdict.shortfall.requests, "minutes": verdict.shortfall.minutes}
+        if verdict.shortfall is not None:
+            tree["lacking"] = {"requests": verdict.shortfall.requests, "minutes": verdict.shortfall.minutes}
+        tree["isOver"] = verdict.is_over
+        tree["enoughMinutes"] = verdict.enough_bake
         tree["obstacles"] = [obstacle.text for obstacle in verdict.obstacles]
         tree["gates"] = [_gate(gate) for gate in verdict.gates]
     return tree

@@ -176,10 +176,10 @@ def _live_weight(view: ServiceView) -> int | None:
 
 
 def _measure(service: GatedService, changed_at: datetime, asked: PrometheusServer, now: datetime) -> Measurement:
-    """Ask a Prometheus for the requests of both variants in each complete minute since the warm-up."""
+    """Ask a Prometheus for the requests of both variants in each complete minute that is compared."""
     start = math.ceil(changed_at.timestamp()) + service.terms.warmup * _MINUTE
     read_at = math.floor(now.timestamp()) - _LATE_SECONDS
-    minutes = max(0, (read_at - start) // _MINUTE)
+    minutes = min(max(0, (read_at - start) // _MINUTE), service.terms.longest)
     span = Span(start, start + minutes * _MINUTE)
     # Before the warm-up is over, only whether the Prometheus answers is of interest.
     asked_span = Span(min(start, read_at) - BEFORE_SECONDS, max(span.end, min(start, read_at)))

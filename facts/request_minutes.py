@@ -50,6 +50,9 @@ def blocks(answers: GateAnswers, scrapes: _Answer, span: Span) -> Sequence[Block
     targets = _Targets(_series([scrapes]), _series([*answers.requests, *answers.bad, *answers.good]))
     if not targets:
         return Unknown("Prometheus scrapes no target of the variant")
+    if _first_scrape(_series([scrapes])) > span.start + BEFORE_SECONDS:
+        what = "Prometheus has no samples of the variant from the begin of the comparison"
+        return Unknown(f"{what}; keep them for longer, or begin anew by another weight")
     requests = _sums(_series(answers.requests), targets, span)
     bad = _sums(_series(answers.bad), targets, span)
     if answers.good:
@@ -63,6 +66,11 @@ def blocks(answers: GateAnswers, scrapes: _Answer, span: Span) -> Sequence[Block
     return [
         _block(whole, part) if known else None for whole, part, known in zip(requests, bad, is_scraped, strict=True)
     ]
+
+
+def _first_scrape(scrapes: Sequence[CounterSeries]) -> float:
+    """Return the time of the first scrape."""
+    return min(series.times[0] for series in scrapes if series.times)
 
 
 def blocks_of_values(

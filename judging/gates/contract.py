@@ -88,7 +88,13 @@ class ComparedServiceDocument(TypedDict):
     minutes: int
     """Minutes that were compared."""
     lacking: ShortfallDocument | None
-    """Requests and minutes that the canary lacks; null if the variants were not compared."""
+    """Requests and minutes that the canary lacks; null if the variants were not compared, or if the time is over."""
+    isOver: bool
+    """Whether the time is over. A verdict that is undecided then stays so, or becomes a failure: asking again brings no
+    pass, and another weight begins anew."""
+    enoughMinutes: int | None
+    """Minutes of `bake` with which gates would have passed for the same shares; null before the time is over, and if
+    nobody can tell."""
     obstacles: list[str]
     """Reasons for which the variants cannot be compared."""
     gates: list[GateResultDocument]

@@ -14,6 +14,11 @@ TPOT = "tpot"
 """Name of the gate for the time per output token."""
 
 
+_LATE_MINUTES = 24 * 60
+"""Minutes after `bake` for which a canary may wait for its requests, and may still fail. Without an end, each question
+would read more, until a Prometheus refuses it or has forgotten the begin."""
+
+
 class GateOutcome(Enum):
     """The result of gates."""
 
@@ -62,6 +67,11 @@ class Terms:
     """Whether requests with some headers always go to the canary."""
     requests_per_minute: int | None
     """Requests that the service usually gets; None if nobody said it."""
+
+    @property
+    def longest(self) -> int:
+        """Return the minutes that are compared at most: later requests neither pass nor fail a canary."""
+        return self.bake + _LATE_MINUTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +146,10 @@ class CanaryVerdict:
     """Why the variants cannot be compared; none if they can."""
     minutes: int
     """Minutes that were compared."""
-    shortfall: Shortfall
+    shortfall: Shortfall | None
+    """None if the time is over."""
     is_over: bool
     """Whether the time is over, so that waiting changes no outcome but to a failure."""
+    enough_bake: int | None
+    """Minutes with which gates would have passed for the same shares; None before the time is over, or if nobody can
+    tell, because the canary looks worse, got too few requests, or cannot be compared."""

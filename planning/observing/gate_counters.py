@@ -57,7 +57,7 @@ def counters(variants: Iterable[ObservedVariant], service: Service) -> Mapping[s
     # The gate for errors counts requests of a service without an objective for its availability, too.
     objectives = {
         f"{service.slo.source}_counts": FACT,
-        "availability": FACT,
+        "requests": FACT,
         **burn_rates.bound_values(service.slo),
     }
     return {variant.context.variant_name: _of_variant(variant, objectives) for variant in variants}

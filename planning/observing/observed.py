@@ -25,6 +25,8 @@ FACT = ""
 """Value of a fact that holds."""
 _WAKE_MARGIN = 120
 """Seconds that a pod may need to get requests after it is ready."""
+_WEIGHT_WAIT = 1800
+"""Seconds, beside the start of a pod, for which the share of a canary may differ from its weight."""
 _MOST_SEQUENCES = "--max-num-seqs"
 _RESTARTS = 4
 """Times to load the model in which restarts are counted."""
@@ -65,7 +67,14 @@ class ObservedVariant:
         }
         if any(workload.max_replicas for workload in self._destinations):
             values["engines"] = FACT
+            if all(self.versions.get(workload.role) is not None for workload in self._destinations):
+                values["answers"] = FACT
         return values
+
+    @property
+    def start(self) -> int:
+        """Return the seconds until a new pod that gets requests of clients must be ready."""
+        return max(workload.cold_start.start for workload in self.workloads if workload.stage.is_destination)
 
     def role_subjects(self) -> Iterator[Subject]:
         """Yield the roles."""
@@ -159,6 +168,12 @@ class ObservedVariant:
         return {"claim": self.storage.claim.name, "claim_share": f"{(1 + filled) / 2:.3f}"}
 
 
+def are_compared(variants: tuple[ObservedVariant, ...]) -> bool:
+    """Tell whether the requests to a canary are compared with those to its primary, as engines of both count them."""
+    # Other engines than vLLM have no counter of answers with the names of vLLM.
+    return len(variants) > 1 and all("answers" in variant.values for variant in variants)
+
+
 def service_labels(primary: VariantContext) -> dict[str, str]:
     """Return the labels of alerts about a service."""
     return {NAMESPACE_LABEL: primary.namespace, SERVICE_LABEL: primary.names.service}
@@ -168,14 +183,17 @@ def service_subject(variants: tuple[ObservedVariant, ...], slo: Slo | None) -> S
     """Return a service. `variants` are its primary and its canary, as far as they are scraped."""
     primary = next(variant.context for variant in variants)
     roles = dict.fromkeys(role for variant in variants for role in variant.values["destinations"].split("|") if role)
-    values = {"service": primary.key, "destinations": "|".join(roles)}
+    values = {"service": primary.key, "destinations": "|".join(roles), **burn_rates.request_values()}
     if slo is not None:
         values |= burn_rates.thresholds(slo)
-    if len(variants) > 1 and all("engines" in variant.values for variant in variants):
+    if slo is None or slo.source == "engine":
+        values["engine_counts"] = FACT
+    if are_compared(variants):
         values["canary"] = FACT
         canary = primary.service.canary
         if canary is not None and not canary.headers:
             values["weight"] = f"{Decimal(canary.weight) / 100:f}"
+            values["weight_wait"] = duration(_WEIGHT_WAIT + max(variant.start for variant in variants))
     scope = SeriesScope(primary.namespace, primary.names.service)
     return Subject("service", scope, service_labels(primary), values)
 

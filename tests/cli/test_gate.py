@@ -344,6 +344,45 @@ def test_waiting_ends_with_a_verdict_and_says_how_far_it_is(service, capsys, mon
     assert all(line.endswith("chat undecided: 500 requests more") for line in lines)
 
 
+def test_waiting_ends_when_the_time_is_over_without_a_verdict(service, capsys, monkeypatch):
+    service.write(worse={"errors": 0.01})
+    scrape(service, *primary(), *canary())
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        raise AssertionError
+
+    monkeypatch.setattr(command.time, "sleep", pause)
+    result = commands.ended(capsys, "gate", "dev", "--wait")
+    assert (result.code, pauses) == (6, [])
+    assert "the time is over without a verdict; " in " ".join(result.output.split())
+    assert "more" not in result.output
+    (compared_service,) = document(capsys)["services"]
+    assert (compared_service["isOver"], compared_service["lacking"]) == (True, None)
+
+
+def test_a_window_has_an_end(service, capsys):
+    service.changed_at -= 30 * 24 * 3600
+    service.set_times()
+    scrape(service, *primary(), *canary())
+    for labels, samples in service.server.series:
+        if labels["__name__"] == "up":
+            samples.insert(0, (service.changed_at + 300, 1))
+    content = document(capsys)
+    assert content["services"][0]["minutes"] == BAKE + 24 * 60
+    assert content["exitCode"] == 6
+
+
+def test_a_window_whose_begin_is_no_longer_stored_is_not_measured(service, capsys):
+    service.changed_at -= 3600
+    service.set_times()
+    scrape(service, *primary(), *canary(), before=0)
+    content = document(capsys)
+    assert content["exitCode"] == 1
+    assert "from the begin of the comparison" in content["services"][0]["gates"][0]["reason"]
+
+
 def test_waiting_ends_at_the_stated_time(service, capsys, monkeypatch):
     monkeypatch.setattr(command.time, "sleep", lambda _: None)
     monkeypatch.setattr(command._AskedGates, "deadline", lambda _: datetime.now(UTC))

@@ -108,6 +108,14 @@ def test_a_variant_that_nobody_scrapes_is_unknown():
         assert answer == Unknown("Prometheus scrapes no target of the variant")
 
 
+def test_a_time_whose_begin_is_no_longer_stored_is_unknown():
+    requests = [series((290, 0), (590, 10))]
+    span = Span(START, START + 600)
+    assert isinstance(counts(requests, scrapes=[up(290, 590)], span=span), list)
+    answer = counts(requests, scrapes=[up(301, 590)], span=span)
+    assert answer.reason.startswith("Prometheus has no samples of the variant from the begin of the comparison")
+
+
 @pytest.mark.parametrize(
     ("answers", "scrapes"),
     [

@@ -1,12 +1,14 @@
 """Every panel of rendered dashboards has data in a real Prometheus, whose targets report the series of the tables."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 
 from planning.observing import metrics
 from planning.observing.board_records import Board
 from planning.releases import engine_series, picker_series
+from tests.support.prometheus.promtool import Suite, failures
 from tests.support.prometheus.server import Prometheus, Target, prometheus
 from tests.support.stacks import plan
 from tests.support.stacks.dashboards import drawn, image
@@ -38,6 +40,12 @@ VALUES = {
 WINDOW = "10s"
 BOUNDS = (0.1, 1.0, 10.0)
 """Bounds of histograms whose own bounds are unknown."""
+BUDGETS = {
+    "Budget left: Availability": ("requests", "failures", 0.001),
+    "Budget left: TTFT": ("ttft", "slow_ttft", 0.05),
+    "Budget left: TPOT": ("tpot", "slow_tpot", 0.05),
+}
+"""Recorded series of all requests and of bad ones, and the share of requests that may be bad, by panel."""
 
 
 def labelled(names: Iterator[str] | frozenset[str] | list[str], **more: str) -> Mapping[str, str]:
@@ -126,3 +134,43 @@ def test_panels_of_series_that_nobody_reports_have_none(server):
     assert whole is not None
     board = whole.services["qwen"]
     assert set(empty(server, board)) == {panel.title for panel in board.panels}
+
+
+def budget_suite(title: str, used: float) -> Suite:
+    """Return a suite in which a share of the budget of a panel is used in 10 hours.
+
+    The primary gets requests in all of the time, and the canary in the last 5 hours. Bad requests come in the last 100
+    minutes, and have no series before.
+    """
+    (whole,) = [board for board in boards() if board.title.startswith("qwen ")]
+    (panel,) = [panel for panel in whole.panels if panel.title == title]
+    requests, bad, budget = BUDGETS[title]
+    of_primary = '{namespace="models",inference_service="qwen",variant="primary"}'
+    samples = {
+        f"inference_stacks:{requests}:rate5m{of_primary}": "1x600",
+        f"inference_stacks:{requests}:rate5m{of_primary.replace('primary', 'canary')}": "_x300 1x300",
+        f"inference_stacks:{bad}:rate5m{of_primary}": f"_x500 {used * budget * (601 + 301) / 101}x100",
+    }
+    check = {
+        "expr": f"round({panel.queries[0].expression}, 0.001)",
+        "eval_time": "600m",
+        "exp_samples": [{"labels": "{}", "value": round(1 - used, 3)}],
+    }
+    series = [{"series": name, "values": values} for name, values in samples.items()]
+    return Suite(f"{title} {used}", [], [{"interval": "1m", "input_series": series, "promql_expr_test": [check]}])
+
+
+def of_means(suite: Suite) -> Suite:
+    """Return a suite whose query takes means, which leave out the time in which a series did not exist."""
+    (test,) = suite.tests
+    (check,) = test["promql_expr_test"]
+    other = {**check, "expr": check["expr"].replace("sum_over_time", "avg_over_time")}
+    return replace(suite, name=f"{suite.name} of means", tests=[{**test, "promql_expr_test": [other]}])
+
+
+def test_a_budget_counts_all_requests_of_the_window(tools, tmp_path):
+    suites = [budget_suite(title, used) for title in BUDGETS for used in (0.25, 1.5)]
+    means = [of_means(suite) for suite in suites]
+    results = failures(tools["promtool"].path, [*suites, *means], tmp_path / "suites")
+    assert {suite.name: results[suite.name] for suite in suites} == {suite.name: [] for suite in suites}
+    assert all(results[suite.name] for suite in means), "the check sees means"

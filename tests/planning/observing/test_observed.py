@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.stacks.picker_configs import single
-from tests.support.stacks.watched import alert, watched
+from tests.support.stacks.watched import SLO, alert, groups, rules, watched
 
 PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
 SLEEPING = {
@@ -18,6 +18,7 @@ SLEEPING = {
         "metrics": [{"type": "picker-queue-size", "target": 5}],
     },
 }
+SGLANG = {"type": "sglang", "image": "registry.example/sglang:v0.5.22"}
 GROWING = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
 
 
@@ -82,6 +83,32 @@ def test_a_canary_is_asked_for_the_metrics_of_its_own_channel_and_version():
     assert "inference_pool_ready_pods{" in canary["expr"]
 
 
+def test_a_canary_whose_engines_count_no_requests_is_not_compared():
+    for canary, primary in (({"engine": SGLANG}, {}), ({}, {"engine": SGLANG, "slo": None})):
+        stack = watched(qwen={**primary, "canary": {"weight": 10, **canary}, "slo": None})
+        assert groups(stack).keys() == {"qwen-primary", "qwen-canary"}
+        assert not [rule for rule in rules(stack) if "record" in rule]
+
+
+def test_a_canary_is_compared_by_recorded_requests_unless_pickers_count_them():
+    canary = {"canary": {"weight": 10}}
+    for service in ({"slo": None}, {"slo": {"ttft": SLO["ttft"]}}, {}):
+        stack = watched(qwen={**service, **canary})
+        assert "inference_stacks:failures:rate1h{" in (alert(stack, "canary-worse") or {})["expr"]
+        assert {"primary", "canary"} == {
+            rule["labels"]["variant"]
+            for rule in rules(stack)
+            if rule.get("record") in ("inference_stacks:requests:rate1h", "inference_stacks:failures:rate1h")
+        }
+    stack = watched(qwen={"slo": {"availability": 99, "source": "picker"}, **canary})
+    assert "http_requests_total{" in (alert(stack, "canary-worse") or {})["expr"]
+
+
+def test_a_weight_may_differ_until_the_pods_of_the_slower_variant_have_started():
+    canary = {"weight": 10, "health": {"startupTimeout": "2h"}}
+    assert (alert(watched(qwen={"canary": canary}), "weight-differs") or {})["for"] == "3h"
+
+
 SECURE = {"prefill": {}, "sidecar": {"tls": {"prefill": True, "certificate": "serving"}}}
 HTTPS = {"type": "metrics-data-source", "name": "secure", "parameters": {"scheme": "https"}}
 
@@ -118,3 +145,11 @@ def test_a_share_is_compared_only_where_no_header_decides_it():
     assert alert(watched(qwen={"canary": with_header}), "weight-differs") is None
     assert alert(watched(qwen={"canary": with_header}), "canary-worse") is not None
     assert alert(watched(), "canary-worse") is None
+
+
+@pytest.mark.parametrize("canary", [SGLANG, {"type": "vllm", "image": "vllm/vllm-openai:v0.32.0"}])
+def test_a_canary_is_compared_only_if_both_variants_count_answers_as_vllm_does(canary):
+    stack = watched(qwen={"engine": SGLANG, "slo": None, "canary": {"weight": 10, "engine": canary}})
+    assert alert(stack, "no-endpoints", variant="canary") is not None
+    for name in ("canary-worse", "weight-differs"):
+        assert alert(stack, name) is None
