@@ -1,7 +1,7 @@
 """Last change of what a comparison of primary and canary needs: the shares of both, and pods that are ready."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,6 +45,16 @@ def of(view: ServiceView | None) -> LastChange:
     if unknown is not None:
         return unknown
     return max(changes, key=_moment)
+
+
+def ready_pods(variant: VariantView, roles: Collection[str]) -> int:
+    """Return how many pods of some roles, and of those that somebody else runs, are ready.
+
+    They have been so since the last change of the service, or became ready then.
+    """
+    pods = [pod for view in variant.roles if view.role in roles for pod in view.pods]
+    pods += variant.existing_pods or ()
+    return sum(1 for pod in pods if _is_serving(pod) and _readiness(pod).at is not None)
 
 
 def _weight_changes(view: ServiceView) -> Iterator[LastChange]:

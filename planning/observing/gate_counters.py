@@ -46,6 +46,8 @@ class VariantCounters:
     """Selector of the series that tell of each scrape whether it succeeded."""
     serving_roles: tuple[str, ...]
     """Values of the label for the role of the targets that serve requests."""
+    destinations: tuple[str, ...]
+    """Roles whose pods serve requests, whether they are scraped or not."""
     gates: Mapping[str, GateCounters]
     """Counters by the name of the gate. A gate whose series the variant lacks is left out."""
 
@@ -72,6 +74,7 @@ def _of_variant(variant: ObservedVariant, objectives: Mapping[str, str]) -> Vari
     return VariantCounters(
         targets=targets,
         serving_roles=tuple(workload.role for workload in serving),
+        destinations=tuple(workload.role for workload in variant.workloads if workload.stage.is_destination),
         gates=of(burn_rates.recordings(scope, {**variant.values, **objectives})),
     )
 

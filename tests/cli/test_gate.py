@@ -250,6 +250,40 @@ def test_a_query_of_the_user_is_a_gate(service, capsys):
     assert counted(content, "refusals", "canary") == (60 * 30, 12 * 30)
 
 
+def scrape_pickers(service, canary_errors):
+    """Let the pickers count a request a second, and let some of a hundred of the canary's be errors."""
+    moments = range(service.start - 600, service.start + SECONDS, 15)
+    for variant, errors in (("primary", 1), ("canary", canary_errors)):
+        labels = {"namespace": service.namespace, "inference_service": "chat", "variant": variant}
+        labels |= {"job": "picker", "instance": f"10.0.0.{errors}:9090"}
+        counts = {
+            ("up", ""): [1] * len(moments),
+            ("llm_d_epp_request_total", ""): [15 * number for number in range(len(moments))],
+            ("llm_d_epp_request_error_total", "Internal"): [
+                15 * number * errors / 100 for number in range(len(moments))
+            ],
+        }
+        for (name, code), values in counts.items():
+            more = {"__name__": name} | ({"error_code": code} if code else {})
+            samples = list(zip(moments, values, strict=True))
+            service.server.series.append((labels | more, samples))
+
+
+@pytest.mark.parametrize(("canary_errors", "code"), [(2, 6), (30, 8), (1, 0)])
+def test_a_picker_that_counts_is_enough_where_engines_are_not_scraped(service, capsys, canary_errors, code):
+    def edit(stack):
+        chat = stack["services"]["chat"]
+        chat["slo"] = {"availability": 99.9, "source": "picker"}
+        chat["metrics"] = {"decode": False}
+        chat["canary"]["metrics"] = {"decode": False}
+        del chat["canary"]["gates"]["worse"]["ttft"]
+
+    service.write(edit)
+    scrape_pickers(service, canary_errors)
+    content = document(capsys)
+    assert (content["exitCode"], content["services"][0]["obstacles"]) == (code, [])
+
+
 def test_the_formats_tell_the_same(service, capsys):
     scrape(service, *primary(), *canary(bad=0.2))
     markdown = commands.ended(capsys, "gate", "dev", "--format", "markdown").output

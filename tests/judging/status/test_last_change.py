@@ -94,6 +94,16 @@ def test_a_role_without_a_ready_pod_leaves_nothing_to_count_from(living):
     assert of(living) == LastChange(None, "pod chat-decode-75cd78877f-mr57b is not ready")
 
 
+def test_ready_pods_of_some_roles_are_counted(living):
+    cluster = topology.of(Snapshot(living.read_at, living.objects))
+    (view,) = [view for view in cluster.services if view.name == "chat"]
+    primary = next(variant for variant in view.variants if variant.name == "primary")
+    assert last_change.ready_pods(primary, ("decode",)) == 2
+    assert last_change.ready_pods(primary, ("prefill",)) == 0
+    living.unready("chat-decode-75cd78877f-mr57b")
+    assert last_change.ready_pods(primary, ("decode",)) == 1
+
+
 @pytest.mark.parametrize("name", ["chat-decode", "chat-canary-decode"])
 def test_a_variant_without_a_ready_pod_leaves_nothing_to_count_from(living, name):
     living.unready(name)

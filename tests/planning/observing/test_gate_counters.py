@@ -66,6 +66,13 @@ def test_the_picker_counts_where_it_is_the_source():
     assert all("_epp_" in text or "inference_" in text.partition("{")[0] for text in texts)
 
 
+def test_pods_that_serve_are_known_where_they_are_not_scraped():
+    slo = {"availability": 99.9, "source": "picker"}
+    canary = compared.stack()["canary"] | HIDDEN | {"gates": {}}
+    for variant in counters(slo=slo, canary=canary, **HIDDEN).values():
+        assert (variant.serving_roles, variant.destinations) == ((), ("decode",))
+
+
 def test_a_service_without_gates_has_no_counters():
     canary = {key: value for key, value in compared.stack()["canary"].items() if key != "gates"}
     assert counters(canary=canary) == {}
