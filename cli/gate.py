@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
 from cli import documents, gate_blocks, named_stack, proposals
-from cli.named_stack import NamedStack
 from cli.proposals import Proposal
 from composition import Composition, gates
 from composition.gates import GatedStack, GateReport
@@ -28,9 +27,9 @@ _PAUSE_SECONDS = 30.0
 _PATIENCE = timedelta(minutes=30)
 """Time for which `--wait` goes on after the end of the comparison, for a canary that gets too few requests."""
 _EXIT_CODES = """\
-exit codes: 0 if every canary is not worse; 6 if a verdict takes more requests or minutes, if the time is over without
-one, or if the variants cannot be compared; 8 if a canary is worse; 1 if a canary was not measured, because the cluster
-or the Prometheus does not tell; 2 and 3 for mistakes; 130 after Ctrl-C"""
+exit codes: 0 if no canary is worse, or none has gates; 6 if a verdict takes more requests or minutes, if the time is
+over without one, or if the variants cannot be compared; 8 if a canary is worse; 1 if a canary was not measured, because
+the cluster or the Prometheus does not tell; 2 and 3 for mistakes; 130 after Ctrl-C"""
 _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 
 
@@ -55,7 +54,6 @@ _CODES: Mapping[GateOutcome, GateExitCode] = {
 class _AskedGates:
     """The canaries that are judged, and whom to ask."""
 
-    named: NamedStack
     access: KubeAccess
     gated: GatedStack
     server: PrometheusServer
@@ -98,39 +96,47 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Print the verdicts and return the exit code.
 
-    Raises `ConfigError` if the stack cannot be read, has no such gates, or names no Prometheus, and if a weight cannot
-    be edited in its place.
+    Raises `ConfigError` if the stack cannot be read, has not the gates that are named, or names no Prometheus, and if a
+    weight cannot be edited in its place.
     """
     proposals.check_file(options.propose, options.stack)
-    question = _question(options)
-    reports = question.reports()
-    if options.wait:
-        reports = _wait(question, reports)
-    code = max((_CODES[report.outcome] for report in reports), key=list(GateExitCode).index)
+    named = named_stack.of(options)
+    composition = named.compose(asks_sources=False)
+    gated = gates.of(composition)
+    _check_services(composition, gated, options.services)
+    reports: Sequence[GateReport] = ()
+    if gated.services:
+        reports = _reports(_question(composition, gated, options), is_patient=options.wait)
+    codes = (_CODES[report.outcome] for report in reports)
+    code = max(codes, key=list(GateExitCode).index, default=GateExitCode.PASSES)
     proposed = dict[str, Proposal]()
     problems = list[Problem]()
     for report in reports if options.propose is not None else ():
         try:
-            proposal = proposals.propose(question.named, options.stack, report)
+            proposal = proposals.propose(named, options.stack, report)
         except ConfigError as error:
             problems += error.problems
         else:
             proposed |= {report.service.key: proposal} if proposal is not None else {}
-    sys.stdout.write(_text(question.named.name.label, code, reports, proposed, options.format))
+    sys.stdout.write(_text(named.name.label, code, reports, proposed, options.format))
     if problems:
         raise ConfigError(problems)
     return code
 
 
-def _question(options: Namespace) -> _AskedGates:
-    """Return the question that the options ask. Raises `ConfigError` as `run` does."""
-    named = named_stack.of(options)
-    composition = named.compose(asks_sources=False)
-    gated = gates.of(composition)
-    _check_services(composition, gated, options.services)
+def _question(composition: Composition, gated: GatedStack, options: Namespace) -> _AskedGates:
+    """Return the question that the options ask. Raises `ConfigError` if nothing names a Prometheus."""
     server = _server(composition, options.prometheus)
     context = options.context or composition.stack.cluster.context
-    return _AskedGates(named, KubeAccess(None, context), gated, server, options.services)
+    return _AskedGates(KubeAccess(None, context), gated, server, options.services)
+
+
+def _reports(question: _AskedGates, *, is_patient: bool) -> Sequence[GateReport]:
+    """Return the verdicts, those of `--wait` if the caller is patient."""
+    reports = question.reports()
+    if is_patient:
+        return _wait(question, reports)
+    return reports
 
 
 def _check_services(composition: Composition, gated: GatedStack, keys: Sequence[str]) -> None:
@@ -142,9 +148,6 @@ def _check_services(composition: Composition, gated: GatedStack, keys: Sequence[
         raise ConfigError([Problem(ConfigPath("gate"), what, f"known: {', '.join(sorted(known))}")])
     with_gates = {service.key for service in gated.services}
     problems = [_lack(key, composition) for key in keys if key not in with_gates]
-    if not keys and not with_gates:
-        what = "has no service with canary.gates"
-        problems.append(Problem(ConfigPath("services"), what, "add gates to a canary, such as gates: {bake: 60m}"))
     if problems:
         raise ConfigError(problems)
 

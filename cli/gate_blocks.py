@@ -30,6 +30,8 @@ _ANEW = "begin anew by another weight or new pods"
 
 def blocks(stack: str, reports: Sequence[GateReport], proposals: Mapping[str, Proposal]) -> Iterator[Block]:
     """Yield the blocks. `proposals` are those that were asked for, by the key of the service."""
+    if not reports:
+        yield Line(f"{stack}: no canary has gates")
     for report in reports:
         yield Heading(f"{stack} · {report.service.key} · {_WORDS[report.outcome]}")
         yield Line(_beginning(report))

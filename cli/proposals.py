@@ -71,7 +71,8 @@ def propose(named: NamedStack, stack: str, report: GateReport) -> Proposal | Non
 
     After a pass, it is the next one of `gates.steps`, and after a failure 0. A canary that gets every request is folded
     into its service if that means the same. None without a verdict. Raises `ConfigError` if the weight cannot be edited
-    in its place; all files are then as they were. `stack` is the path or the name of the stack file.
+    in its place, or is not that of the comparison any more; all files are then as they were. `stack` is the path or the
+    name of the stack file.
     """
     key = report.service.key
     terms = report.service.terms
@@ -80,6 +81,9 @@ def propose(named: NamedStack, stack: str, report: GateReport) -> Proposal | Non
     if report.outcome is not GateOutcome.PASSES:
         return None
     if terms.weight == ALL:
+        layer = _layer(stack, key)
+        if layer is not None:
+            _check_unchanged(layer, key, ALL)
         return _fold(named, stack, key)
     following = next((step for step in terms.steps if step > terms.weight), None)
     if following is None:
@@ -127,11 +131,12 @@ def _folding(service: str) -> Iterator[str]:
 
 def _write(stack: str, key: str, former: int, weight: int) -> Proposal:
     """Write a weight into the highest layer that has one."""
-    place = ConfigPath("services", key, "canary", "weight")
-    layer = next((layer for layer in _layers(stack) if at(layer.tree, *map(str, place)) is not None), None)
+    layer = _layer(stack, key)
+    place = _weight_of(key)
     path = str(place)
     if layer is None:
         raise ConfigError([_refusal(path, layer, "is written in no file", weight)])
+    _check_unchanged(layer, key, former)
     try:
         _edit(layer.path, ConfigPath(*layer.top, *place), weight)
     except UneditableError as error:
@@ -139,6 +144,25 @@ def _write(stack: str, key: str, former: int, weight: int) -> Proposal:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError([_refusal(path, layer, f"cannot be written ({type(error).__name__})", weight)]) from None
     return Proposal(weight, str(layer.path), (f"{path}: {former} → {weight} in {layer.path}",))
+
+
+def _weight_of(key: str) -> ConfigPath:
+    return ConfigPath("services", key, "canary", "weight")
+
+
+def _layer(stack: str, key: str) -> _Layer | None:
+    """Return the highest layer that has the weight of a canary; None if none has."""
+    names = tuple(map(str, _weight_of(key)))
+    return next((layer for layer in _layers(stack) if at(layer.tree, *names) is not None), None)
+
+
+def _check_unchanged(layer: _Layer, key: str, former: int) -> None:
+    """Raise `ConfigError` unless a layer has the weight of the canary that was compared."""
+    place = _weight_of(key)
+    present = at(layer.tree, *map(str, place))
+    if present != former:
+        what = f"is {present} in {layer.path} and was {former} during the comparison, so nothing was changed"
+        raise ConfigError([Problem(place, what, "ask again")])
 
 
 def _refusal(path: str, layer: _Layer | None, what: str, weight: int) -> Problem:

@@ -159,6 +159,9 @@ def _report(service: GatedService, view: ServiceView | None, asked: PrometheusSe
     if weight is not None and weight != service.terms.weight:
         reason = f"the route gives the canary {weight} % of the requests, and the stack file {service.terms.weight} %"
         return GateReport(service, GateOutcome.UNDECIDED, change, reason)
+    if service.terms.weight == ALL and weight is None:
+        reason = "the route does not tell which share of the requests the canary gets; fold it in by hand"
+        return GateReport(service, GateOutcome.UNDECIDED, change, reason)
     if service.terms.weight == ALL:
         return GateReport(service, GateOutcome.PASSES, change, "the canary gets every request, so none are compared")
     ready = {

@@ -219,7 +219,7 @@ def test_a_canary_that_gets_every_request_is_folded_into_its_service(service, ca
     ]
     engine = {"image": image, "args": ["--seed=1"]}
     assert served(service) == {key: value for key, value in before.items() if key != "canary"} | {"engine": engine}
-    assert "has no service with canary.gates" in mistake(capsys)
+    assert document(capsys, "--propose")["services"] == []
 
 
 def test_a_canary_whose_keys_cannot_be_moved_is_left_as_it_is_with_the_way_to_fold_it_in(service, capsys):
@@ -446,7 +446,6 @@ def test_what_lacks_is_told(service, capsys):
     assert "observability.prometheus.serverAddress: is missing" in mistake(capsys)
     assert commands.ended(capsys, "gate", "dev", "--prometheus", service.server.url).code in {1, 6}
     service.write(without("services", "chat", "canary", "gates"))
-    assert "services: has no service with canary.gates" in mistake(capsys)
     assert "services.chat.canary.gates: is missing" in mistake(capsys, "chat")
     service.write(without("services", "chat", "canary"))
     assert "services.chat.canary: is missing" in mistake(capsys, "chat")
@@ -454,6 +453,53 @@ def test_what_lacks_is_told(service, capsys):
     assert "services.chat.canary.gates: needs slo" in mistake(capsys, "chat")
     service.write(without("observability", "metrics"))
     assert "needs observability.metrics" in mistake(capsys, "chat")
+
+
+@pytest.mark.parametrize("option", ["--propose", "--wait"])
+def test_a_stack_without_gates_has_nothing_to_judge_and_asks_nobody(service, capsys, option):
+    def edit(stack):
+        without("services", "chat", "canary", "gates")(stack)
+        without("observability", "prometheus")(stack)
+
+    service.write(edit)
+    result = commands.ended(capsys, "gate", "dev", option)
+    assert (result.code, result.errors) == (0, "")
+    assert result.output.endswith("dev: no canary has gates\n")
+    assert document(capsys, option)["services"] == []
+
+
+def test_a_weight_of_100_passes_only_if_the_route_gives_all_requests_to_the_canary(service, capsys):
+    service.write(weight=100)
+    service.give(100)
+    assert document(capsys)["exitCode"] == 0
+    for ref in service.living.of("HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"]:
+        ref |= {"group": "", "kind": "Service", "name": "interceptor", "namespace": "elsewhere"}
+    before = service.path.read_bytes()
+    content = document(capsys, "--propose")
+    assert content["exitCode"] == 6
+    assert content["services"][0]["reason"].startswith("the route does not tell which share of the requests")
+    assert service.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("compared_weight", "present"), [(5, 0), (100, 0), (100, 25)])
+def test_a_weight_that_changes_during_the_comparison_stays(service, capsys, monkeypatch, compared_weight, present):
+    service.write(weight=compared_weight, minRequests=50)
+    service.give(compared_weight)
+    scrape(service, *primary(per_minute=60), *canary(per_minute=60))
+    read = gates.judge
+
+    def judge(*arguments):
+        reports = read(*arguments)
+        service.write(weight=present, minRequests=50)
+        return reports
+
+    monkeypatch.setattr(gates, "judge", judge)
+    result = commands.ended(capsys, "gate", "dev", "--propose")
+    assert result.code == 2
+    assert "chat · not worse" in result.output
+    words = f"is {present} in Pulumi.dev.yaml and was {compared_weight} during the comparison, so nothing was changed"
+    assert f"services.chat.canary.weight: {words}; ask again" in result.errors
+    assert f"weight: {present}\n" in service.path.read_text()
 
 
 def test_the_token_is_neither_sent_to_a_server_of_the_stack_file_nor_shown(service, capsys, monkeypatch):
