@@ -122,7 +122,7 @@ PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
 # Alerts about absent series would fire while the pods of a new service load their model.
-RULES = Part("rules", (PICKER_MONITOR, *(role.monitor for role in ROLES.values())), "rules")
+RULES = Part("rules", tuple(role.monitor for role in ROLES.values()), "rules")
 # When a service gets a new generation, its objective is updated to the new pool only after the pods and the picker of
 # that generation can serve. The route is updated after the objective, so that no request reaches the new pool before
 # the objective names this pool.
