@@ -32,12 +32,12 @@ def test_rules_follow_the_monitors_of_both_variants_and_nothing_follows_rules():
     assert set(after[Id("qwen", parts.RULES)]) == {
         Id("qwen", parts.DECODE.monitor),
         Id("qwen", parts.PREFILL.monitor),
-        Id("qwen", parts.PICKER_MONITOR),
         Id("qwen.canary", parts.DECODE.monitor),
         Id("qwen.canary", parts.PREFILL.monitor),
-        Id("qwen.canary", parts.PICKER),
     }
     assert not [identity for identity, before in after.items() if Id("qwen", parts.RULES) in before]
+    order = [*after]
+    assert all(order.index(before) < order.index(identity) for identity in order for before in after[identity])
 
 
 def test_labels_of_the_object_are_those_by_which_a_prometheus_selects_it():
