@@ -31,7 +31,7 @@ pkg/apis/core/validation/validation.go, validateLocalNonReservedPath).
 The name of a volume, a dot and this name are a key of a ConfigMap, which has at most 253 characters.
 """
 NodePath = Annotated[
-    str, Shape("is not a path of the node", r"/(?!.*(^|/)\.\.(/|$)).*", "write one such as /var/lib/models", 4096)
+    str, Shape("is not a path of the node", r"/(?!(.*/)?\.\.(/|$)).*", "write one such as /var/lib/models", 4096)
 ]
 
 

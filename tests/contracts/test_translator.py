@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.support.traffic.gateway import Translation
+from tests.support.traffic.others import pods_of_others, pools_of_others
 
 GOLDENS = {path.stem: path for path in sorted(Path("tests/contracts/goldens").glob("*.yaml"))}
 WITHOUT_EFFECT = {
@@ -122,7 +123,8 @@ def place(each):
 @pytest.mark.parametrize("name", GOLDENS)
 def test_every_leaf_that_decides_where_requests_go_has_an_effect(name):
     documents = list(yaml.load_all(GOLDENS[name].read_text(encoding="utf-8"), yaml.CSafeLoader))
-    manifests = list(surroundings(documents))
+    documents += pools_of_others(documents)
+    manifests = [*surroundings(documents), *pods_of_others(documents)]
     played = pickers(manifests)
     before = translated(manifests, played)
     idle = []

@@ -13,6 +13,7 @@ from tests.support.stacks import exactly, rendered, tree
 from tests.support.stacks.varied_routes import routed_stacks
 from tests.support.traffic.gateway import EXT_PROC
 from tests.support.traffic.istio_routes import backends, routes
+from tests.support.traffic.others import pools_of_others
 
 pytestmark = pytest.mark.real
 
@@ -53,10 +54,12 @@ def suffix(mistake):
 def of_goldens(judge, mistaken):
     """Apply all goldens, and return the verdicts on each of them."""
     stacks = {
-        name: moved(yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader), f"-{name}")
-        for name, path in GOLDENS.items()
+        name: list(yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader)) for name, path in GOLDENS.items()
     }
-    return verdicts(judge, stacks)
+    return verdicts(
+        judge,
+        {name: moved([*manifests, *pools_of_others(manifests)], f"-{name}") for name, manifests in stacks.items()},
+    )
 
 
 @pytest.fixture(scope="module")
