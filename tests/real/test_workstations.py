@@ -27,6 +27,8 @@ from tests.support.cluster.workstations import (
 pytestmark = pytest.mark.real
 
 PROVIDER = "pulumi:providers:kubernetes"
+SHARED = "shared-by-workstations"
+"""Stack, and its namespace, that workstations with different kubeconfigs share."""
 
 
 @pytest.fixture
@@ -71,25 +73,34 @@ KUBECONFIGS = {
 """Ways in which the kubeconfig of a second workstation differs."""
 
 
-@pytest.mark.parametrize("row", KUBECONFIGS)
-def test_another_kubeconfig_of_the_same_cluster_changes_nothing(row, home, workstation, plane):
-    """See defects L1, L2."""
-    namespace = f"kubeconfig-{row}"
-    ann = workstation("ann", called=row)
-    ben = workstation("ben", called=row)
-    ann.kubeconfig(plane)
-    ann.begin(small(namespace))
-    ann.succeed("up", "--yes", "--skip-preview")
-    before = uids(plane, namespace)
+@pytest.fixture(scope="module")
+def ann(home, packages, plane, tmp_path_factory):
+    """Return the workstation that deployed a stack, and the UIDs of what runs. Another one destroys it at the end."""
+    first = Workstation(tmp_path_factory.mktemp("workstation") / "ann", home, packages, SHARED)
+    first.kubeconfig(plane)
+    first.begin(small(SHARED))
+    first.succeed("up", "--yes", "--skip-preview")
+    before = uids(plane, SHARED)
     assert {kind for kind, *_ in before} == {"Namespace", "Pod", "Deployment", "ReplicaSet"}
+    yield first, before
+    last = Workstation(tmp_path_factory.mktemp("workstation") / "last", home, packages, SHARED)
+    last.kubeconfig(plane, renamed("a", "b", "c"))
+    last.take(first)
+    last.succeed("destroy", "--yes", "--skip-preview")
+    assert uids(plane, SHARED) == {}
+
+
+@pytest.mark.parametrize("row", KUBECONFIGS)
+def test_another_kubeconfig_of_the_same_cluster_changes_nothing(row, ann, workstation, plane):
+    """See defects L1, L2."""
+    first, before = ann
+    ben = workstation("ben", called=SHARED)
     KUBECONFIGS[row](ben, plane)
-    ben.take(ann)
+    ben.take(first)
     for command in UNCHANGED:
         ben.succeed(*command)
-        assert uids(plane, namespace) == before, command
+        assert uids(plane, SHARED) == before, command
     assert_no_kubeconfig(ben)
-    ben.succeed("destroy", "--yes", "--skip-preview")
-    assert uids(plane, namespace) == {}
 
 
 def assert_no_kubeconfig(user):
