@@ -1,11 +1,12 @@
 """Commands of `python -m cli`.
 
 Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
-exit code is 1 if a cluster cannot be read, if a forge refuses a comment, if `lint` has findings, if `lock` finds
-sources that have moved or do not answer, if `convert` loses something, if `fit` finds roles that do not fit their
-devices, and if `policy` finds violations of mandatory rules. The exit code is 7 if `summarize --drift` finds changed
-objects, 8 if a report has a finding that `summarize --fail-on` names, and 130 after Ctrl-C. `status` and `gate` have
-exit codes of their own.
+Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
+exit code is 1 if a cluster or a Prometheus cannot be read, if a forge refuses a comment, if `lint` has findings, if
+`lock` finds sources that have moved or do not answer, if `convert` loses something, if `fit` finds roles that do not
+fit their devices, and if `policy` finds violations of mandatory rules. The exit code is 7 if `summarize --drift` finds
+changed objects, 8 if a report has a finding that `summarize --fail-on` names, and 130 after Ctrl-C. `status` and `gate`
+have exit codes of their own.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """Command `gate`: says whether the canary of a service is worse than its primary, and proposes its next weight."""
 
+import gc
 import json
 import sys
 import time
@@ -26,9 +27,9 @@ _PAUSE_SECONDS = 30.0
 _PATIENCE = timedelta(minutes=30)
 """Time for which `--wait` goes on after the end of the comparison, for a canary that gets too few requests."""
 _EXIT_CODES = """\
-exit codes: 0 if every canary is not worse; 6 if a verdict takes more requests or minutes, or the variants cannot be
-compared; 8 if a canary is worse; 1 if a canary was not measured, because the cluster or the Prometheus does not tell; 2
-and 3 for mistakes; 130 after Ctrl-C"""
+exit codes: 0 if no canary is worse, or none has gates; 6 if a verdict takes more requests or minutes, if the time is
+over without one, or if the variants cannot be compared; 8 if a canary is worse; 1 if a canary was not measured, because
+the cluster or the Prometheus does not tell; 2 and 3 for mistakes; 130 after Ctrl-C"""
 _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 
 
@@ -53,7 +54,6 @@ _CODES: Mapping[GateOutcome, GateExitCode] = {
 class _AskedGates:
     """The canaries that are judged, and whom to ask."""
 
-    title: str
     access: KubeAccess
     gated: GatedStack
     server: PrometheusServer
@@ -81,9 +81,11 @@ def add_options(parser: ArgumentParser) -> None:
     text = "URL of the Prometheus; absent: observability.prometheus.serverAddress"
     parser.add_argument("--prometheus", metavar="URL", help=text)
     minutes = int(_PATIENCE.total_seconds() // 60)
-    text = f"ask every 30 seconds until all pass or one fails, up to {minutes} minutes after warmup and bake"
+    end = f"up to {minutes} minutes after warmup and bake"
+    text = f"ask every 30 seconds until all pass, one fails or the time is over without a verdict, {end}"
     parser.add_argument("--wait", action="store_true", help=text)
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="absent: text")
+    text = "absent: text; json is as `python -m cli schema gate` describes it"
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help=text)
     text = "write the next weight into the stack file, or where it extends; 0 if the canary is worse"
     parser.add_argument("--propose", nargs="?", const="", metavar="FILE", help=text)
     parser.add_argument("--context", help="context of the kubeconfig; absent: that of the stack, or the current one")
@@ -94,39 +96,47 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Print the verdicts and return the exit code.
 
-    Raises `ConfigError` if the stack cannot be read, has no such gates, or names no Prometheus, and if a weight cannot
-    be edited in its place.
+    Raises `ConfigError` if the stack cannot be read, has not the gates that are named, or names no Prometheus, and if a
+    weight cannot be edited in its place.
     """
     proposals.check_file(options.propose, options.stack)
-    question = _question(options)
-    reports = question.reports()
-    if options.wait:
-        reports = _wait(question, reports)
-    code = max((_CODES[report.outcome] for report in reports), key=list(GateExitCode).index)
+    named = named_stack.of(options)
+    composition = named.compose(asks_sources=False)
+    gated = gates.of(composition)
+    _check_services(composition, gated, options.services)
+    reports: Sequence[GateReport] = ()
+    if gated.services:
+        reports = _reports(_question(composition, gated, options), is_patient=options.wait)
+    codes = (_CODES[report.outcome] for report in reports)
+    code = max(codes, key=list(GateExitCode).index, default=GateExitCode.PASSES)
     proposed = dict[str, Proposal]()
     problems = list[Problem]()
     for report in reports if options.propose is not None else ():
         try:
-            proposal = proposals.propose(options.stack, report)
+            proposal = proposals.propose(named, options.stack, report)
         except ConfigError as error:
             problems += error.problems
         else:
             proposed |= {report.service.key: proposal} if proposal is not None else {}
-    sys.stdout.write(_text(question.title, code, reports, proposed, options.format))
+    sys.stdout.write(_text(named.name.label, code, reports, proposed, options.format))
     if problems:
         raise ConfigError(problems)
     return code
 
 
-def _question(options: Namespace) -> _AskedGates:
-    """Return the question that the options ask. Raises `ConfigError` as `run` does."""
-    named = named_stack.of(options)
-    composition = named.compose(asks_sources=False)
-    gated = gates.of(composition)
-    _check_services(composition, gated, options.services)
+def _question(composition: Composition, gated: GatedStack, options: Namespace) -> _AskedGates:
+    """Return the question that the options ask. Raises `ConfigError` if nothing names a Prometheus."""
     server = _server(composition, options.prometheus)
     context = options.context or composition.stack.cluster.context
-    return _AskedGates(named.name.label, KubeAccess(None, context), gated, server, options.services)
+    return _AskedGates(KubeAccess(None, context), gated, server, options.services)
+
+
+def _reports(question: _AskedGates, *, is_patient: bool) -> Sequence[GateReport]:
+    """Return the verdicts, those of `--wait` if the caller is patient."""
+    reports = question.reports()
+    if is_patient:
+        return _wait(question, reports)
+    return reports
 
 
 def _check_services(composition: Composition, gated: GatedStack, keys: Sequence[str]) -> None:
@@ -138,9 +148,6 @@ def _check_services(composition: Composition, gated: GatedStack, keys: Sequence[
         raise ConfigError([Problem(ConfigPath("gate"), what, f"known: {', '.join(sorted(known))}")])
     with_gates = {service.key for service in gated.services}
     problems = [_lack(key, composition) for key in keys if key not in with_gates]
-    if not keys and not with_gates:
-        what = "has no service with canary.gates"
-        problems.append(Problem(ConfigPath("services"), what, "add gates to a canary, such as gates: {bake: 60m}"))
     if problems:
         raise ConfigError(problems)
 
@@ -164,19 +171,29 @@ def _server(composition: Composition, url: str | None) -> PrometheusServer:
 
 
 def _wait(question: _AskedGates, reports: Sequence[GateReport]) -> Sequence[GateReport]:
-    """Ask again until all canaries pass or one fails, or until the stated time; return the last verdicts."""
+    """Ask again until all canaries pass or can pass no more, one fails, or time is up; return the last verdicts."""
     end = question.deadline()
     print(f"waits until {end:%Y-%m-%d %H:%M} UTC at most", file=sys.stderr)
     while not _is_decided(reports) and datetime.now(UTC) < end:
         print(f"{datetime.now(UTC):%H:%M:%S} {gate_blocks.progress(reports)}", file=sys.stderr, flush=True)
         time.sleep(_PAUSE_SECONDS)
+        # Commands run without the garbage collector, but not for hours.
+        gc.collect()
         reports = question.reports()
     return reports
 
 
 def _is_decided(reports: Sequence[GateReport]) -> bool:
-    outcomes = {report.outcome for report in reports}
-    return outcomes == {GateOutcome.PASSES} or GateOutcome.FAILS in outcomes
+    if any(report.outcome is GateOutcome.FAILS for report in reports):
+        return True
+    return all(map(_has_ended, reports))
+
+
+def _has_ended(report: GateReport) -> bool:
+    """Tell whether a canary that does not fail passes, or can pass no more."""
+    if report.outcome is GateOutcome.UNDECIDED:
+        return report.verdict is not None and report.verdict.is_over
+    return report.outcome is GateOutcome.PASSES
 
 
 def _text(

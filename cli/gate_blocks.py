@@ -2,27 +2,36 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from cli.documents import Block, Heading, Items, Line, Table
 from cli.proposals import Proposal
 from composition.gates import GateReport
-from judging.gates.records import GateOutcome, GateVerdict, Tally
+from judging.gates import contract
+from judging.gates.contract import ComparedServiceDocument, GateDocument, GateResultDocument, GateState
+from judging.gates.records import CanaryVerdict, GateOutcome, GateVerdict, Tally
 
-GATE_VERSION = 1
-"""Version of the JSON. It changes if a key goes or means something else."""
 _WORDS: Mapping[GateOutcome, str] = {
     GateOutcome.PASSES: "not worse",
     GateOutcome.FAILS: "worse",
     GateOutcome.UNDECIDED: "undecided",
     GateOutcome.NOT_MEASURED: "not measured",
 }
+_STATES: Mapping[GateOutcome, GateState] = {
+    GateOutcome.PASSES: "pass",
+    GateOutcome.FAILS: "fail",
+    GateOutcome.UNDECIDED: "undecided",
+    GateOutcome.NOT_MEASURED: "not measured",
+}
 _TITLES = ("gate", "primary", "canary", "difference", "margin", "verdict")
 _POINTS = 100
+_OVER = "the time is over without a verdict"
+_ANEW = "begin anew by another weight or new pods"
 
 
 def blocks(stack: str, reports: Sequence[GateReport], proposals: Mapping[str, Proposal]) -> Iterator[Block]:
     """Yield the blocks. `proposals` are those that were asked for, by the key of the service."""
+    if not reports:
+        yield Line(f"{stack}: no canary has gates")
     for report in reports:
         yield Heading(f"{stack} · {report.service.key} · {_WORDS[report.outcome]}")
         yield Line(_beginning(report))
@@ -36,10 +45,10 @@ def blocks(stack: str, reports: Sequence[GateReport], proposals: Mapping[str, Pr
             yield Items(remarks)
 
 
-def document(stack: str, code: int, reports: Sequence[GateReport], proposals: Mapping[str, Proposal]) -> dict[str, Any]:
+def document(stack: str, code: int, reports: Sequence[GateReport], proposals: Mapping[str, Proposal]) -> GateDocument:
     """Return the verdicts as a plain tree."""
     return {
-        "gateVersion": GATE_VERSION,
+        "gateVersion": contract.VERSION,
         "stack": stack,
         "exitCode": code,
         "services": [_service(report, proposals.get(report.service.key)) for report in reports],
@@ -90,6 +99,15 @@ def _remarks(report: GateReport) -> Iterator[str]:
     rest = _rest(report)
     if report.outcome is GateOutcome.UNDECIDED and rest:
         yield f"undecided{rest}"
+    if report.outcome is GateOutcome.UNDECIDED and report.verdict.is_over:
+        yield _end(report.verdict)
+
+
+def _end(verdict: CanaryVerdict) -> str:
+    """Return what is done about a time that is over without a verdict."""
+    if verdict.enough_bake is None:
+        return f"{_OVER}; {_ANEW}"
+    return f"{_OVER}; a bake of about {verdict.enough_bake:,} min would have been enough; set it, and {_ANEW}"
 
 
 def _rest(report: GateReport) -> str:
@@ -97,6 +115,8 @@ def _rest(report: GateReport) -> str:
     if report.verdict is None or report.outcome is not GateOutcome.UNDECIDED:
         return ""
     shortfall = report.verdict.shortfall
+    if shortfall is None:
+        return ""
     parts = list[str]()
     if shortfall.requests:
         parts.append(f"{shortfall.requests:,} requests")
@@ -107,33 +127,38 @@ def _rest(report: GateReport) -> str:
     return f": {' and '.join(parts)} more"
 
 
-def _service(report: GateReport, proposal: Proposal | None) -> dict[str, Any]:
+def _service(report: GateReport, proposal: Proposal | None) -> ComparedServiceDocument:
     verdict = report.verdict
-    tree = {
+    tree: ComparedServiceDocument = {
         "service": report.service.key,
-        "outcome": report.outcome.value,
+        "outcome": _STATES[report.outcome],
         "weight": report.service.terms.weight,
         "since": None if report.change.at is None else report.change.at.isoformat(),
         "lastChange": report.change.words,
         "reason": report.reason or None,
         "minutes": 0,
         "lacking": None,
-        "obstacles": list[str](),
-        "gates": list[Any](),
+        "isOver": False,
+        "enoughMinutes": None,
+        "obstacles": [],
+        "gates": [],
         "proposal": None if proposal is None else proposal.tree,
     }
     if verdict is not None:
         tree["minutes"] = verdict.minutes
-        tree["lacking"] = {"requests": verdict.shortfall.requests, "minutes": verdict.shortfall.minutes}
+        if verdict.shortfall is not None:
+            tree["lacking"] = {"requests": verdict.shortfall.requests, "minutes": verdict.shortfall.minutes}
+        tree["isOver"] = verdict.is_over
+        tree["enoughMinutes"] = verdict.enough_bake
         tree["obstacles"] = [obstacle.text for obstacle in verdict.obstacles]
         tree["gates"] = [_gate(gate) for gate in verdict.gates]
     return tree
 
 
-def _gate(gate: GateVerdict) -> dict[str, Any]:
+def _gate(gate: GateVerdict) -> GateResultDocument:
     return {
         "name": gate.terms.name,
-        "outcome": gate.outcome.value,
+        "outcome": _STATES[gate.outcome],
         "reason": gate.reason or None,
         "margin": gate.terms.margin,
         "primary": {"requests": gate.primary.requests, "bad": gate.primary.bad},

@@ -55,7 +55,7 @@ _BLAME: Mapping[str, str] = {
 _LOOKS: Mapping[str, str] = {
     "routes": "`kubectl describe httproute`",
     "pools": "the pods that the pool selects",
-    "pickers": "the log of the picker, `kubectl logs deployment/SERVICE-epp`",
+    "pickers": "the log of the picker, `kubectl logs deployment/PICKER_NAME`",
     "scaling": "`kubectl describe` of the autoscaler",
     "workloads": "`kubectl describe` of the object and of its newest ReplicaSet",
     "pods": "`kubectl describe pod` and `kubectl logs --previous`",
@@ -72,6 +72,7 @@ VALUES: Mapping[str, str] = {
     "container": "container of the engine",
     "destinations": "roles that get the requests of clients",
     "half_ttl": "half of the time that a request may wait in the picker's queue",
+    "helpers": "paths that ask for no answer of the model",
     "maximum_pods": "pods of the role with its largest number of replicas",
     "picker_name": "Deployment of the endpoint picker",
     "picker_start": "time in which a picker starts",
@@ -86,6 +87,7 @@ VALUES: Mapping[str, str] = {
     "variant": "`primary` or `canary`",
     "wake": "time in which the variant has its first ready pod",
     "weight": "share of the canary in the requests",
+    "weight_wait": "half an hour, and the time in which a pod of either variant starts",
     "window": "time over which the objective counts",
 }
 """Meanings of the placeholders in alerts, without those of the shares of failed requests."""

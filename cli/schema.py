@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
+from judging.gates import contract as gate_contract
 from judging.status import contract as status_contract
 from models import platform
 from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
@@ -100,6 +101,11 @@ def of_status() -> dict[str, Any]:
     return _of_types(status_contract.StatusDocument, "Status of services")
 
 
+def of_gate() -> dict[str, Any]:
+    """Return the schema of the verdicts that `python -m cli gate --format json` prints."""
+    return _of_types(gate_contract.GateDocument, "Verdicts on canaries")
+
+
 def _of_types(kind: type, title: str) -> dict[str, Any]:
     """Return the schema of a TypedDict of a contract, whose module has all types in it."""
     tree = descriptions.of_type(kind)
@@ -113,6 +119,7 @@ KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "platform": of_platforms,
     "outputs": of_outputs,
     "status": of_status,
+    "gate": of_gate,
     "package": package_schema,
 }
 """Schemas by kind of file."""

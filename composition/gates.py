@@ -130,7 +130,7 @@ def judge(
     now = datetime.now(UTC)
     unread = snapshot.unread()
     if unread:
-        reason = f"the cluster tells nothing of {', '.join(sorted(unread))}: {next(iter(unread.values()))}"
+        reason = _unread(unread)
         nothing = LastChange(None, reason)
         return [GateReport(service, GateOutcome.NOT_MEASURED, nothing, reason) for service in services]
     views = {
@@ -141,6 +141,16 @@ def judge(
     return [_report(service, views.get(service.place), asked, now) for service in services]
 
 
+def _unread(unread: Mapping[str, str]) -> str:
+    """Return what the cluster does not tell, and why. `unread` has reasons by kind."""
+    kinds = ", ".join(sorted(kind.rpartition("/")[2] for kind in unread))
+    reason = next(iter(unread.values()))
+    remedy = ""
+    if "403" in reason:
+        remedy = "; bind the Roles that `python -m cli rights STACK --for gate` prints"
+    return f"the cluster tells nothing of {kinds}: {reason}{remedy}"
+
+
 def _report(service: GatedService, view: ServiceView | None, asked: PrometheusServer, now: datetime) -> GateReport:
     change = last_change.of(view)
     if view is None or change.at is None:
@@ -149,9 +159,17 @@ def _report(service: GatedService, view: ServiceView | None, asked: PrometheusSe
     if weight is not None and weight != service.terms.weight:
         reason = f"the route gives the canary {weight} % of the requests, and the stack file {service.terms.weight} %"
         return GateReport(service, GateOutcome.UNDECIDED, change, reason)
+    if service.terms.weight == ALL and weight is None:
+        reason = "the route does not tell which share of the requests the canary gets; fold it in by hand"
+        return GateReport(service, GateOutcome.UNDECIDED, change, reason)
     if service.terms.weight == ALL:
         return GateReport(service, GateOutcome.PASSES, change, "the canary gets every request, so none are compared")
-    measurement = _measure(service, change.at, asked, now)
+    ready = {
+        variant.name: last_change.ready_pods(variant, service.counters[variant.name].destinations)
+        for variant in view.variants
+        if variant.name in service.counters
+    }
+    measurement = _measure(service, change.at, asked, now, ready)
     result = verdict.judge(service.terms, measurement, asks_each_picker=service.asks_each_picker)
     return GateReport(service, result.outcome, change, verdict=result)
 
@@ -162,17 +180,22 @@ def _live_weight(view: ServiceView) -> int | None:
     return max(percents, default=None)
 
 
-def _measure(service: GatedService, changed_at: datetime, asked: PrometheusServer, now: datetime) -> Measurement:
-    """Ask a Prometheus for the requests of both variants in each complete minute since the warm-up."""
+def _measure(
+    service: GatedService, changed_at: datetime, asked: PrometheusServer, now: datetime, ready: Mapping[str, int]
+) -> Measurement:
+    """Ask a Prometheus for the requests of both variants in each complete minute that is compared.
+
+    `ready` has the numbers of ready pods by variant.
+    """
     start = math.ceil(changed_at.timestamp()) + service.terms.warmup * _MINUTE
     read_at = math.floor(now.timestamp()) - _LATE_SECONDS
-    minutes = max(0, (read_at - start) // _MINUTE)
+    minutes = min(max(0, (read_at - start) // _MINUTE), service.terms.longest)
     span = Span(start, start + minutes * _MINUTE)
     # Before the warm-up is over, only whether the Prometheus answers is of interest.
     asked_span = Span(min(start, read_at) - BEFORE_SECONDS, max(span.end, min(start, read_at)))
     samples = prometheus.samples(asked, [*_selectors(service)], asked_span)
     values = prometheus.values(asked, [*_queries(service)], span, service.step_minutes * _MINUTE)
-    answers = _Answers(service, span, {**samples, **values})
+    answers = _Answers(service, span, {**samples, **values}, ready)
     return Measurement(changed_at, now, answers.minutes(PRIMARY), answers.minutes(CANARY))
 
 
@@ -208,6 +231,8 @@ class _Answers:
     """Complete minutes that are compared."""
     by_question: Mapping[str, _Answer]
     """Series by the text of the selector or of the query."""
+    ready: Mapping[str, int]
+    """Ready pods by variant, as the cluster tells."""
 
     def minutes(self, variant: str) -> VariantMinutes:
         """Return the requests of a variant."""
@@ -217,7 +242,7 @@ class _Answers:
             unscraped = Unknown(f"the {variant} is not scraped")
             return VariantMinutes({gate.name: unscraped for gate in gates}, unscraped)
         blocks = {gate.name: self._blocks(gate, variant, counters) for gate in gates}
-        return VariantMinutes(blocks, request_minutes.ready_replicas(self._serving(counters), self.span))
+        return VariantMinutes(blocks, self._ready(variant, counters))
 
     def _blocks(self, gate: GateTerms, variant: str, counters: VariantCounters) -> Sequence[Block | None] | Unknown:
         if gate.all:
@@ -230,11 +255,15 @@ class _Answers:
         answers = GateAnswers(*([self.by_question[text] for text in texts] for texts in kinds))
         return request_minutes.blocks(answers, self.by_question[counters.targets], self.span)
 
-    def _serving(self, counters: VariantCounters) -> _Answer:
-        """Return the scrapes of the targets that serve requests."""
+    def _ready(self, variant: str, counters: VariantCounters) -> Sequence[int | None] | Unknown:
+        """Return the ready replicas in each minute.
+
+        Where only the picker is scraped, they are the pods that the cluster says are ready since the last change.
+        """
+        if not counters.serving_roles:
+            return [self.ready[variant]] * (self.span.seconds // _MINUTE)
         scrapes = self.by_question[counters.targets]
         if isinstance(scrapes, Unknown):
             return scrapes
-        if not counters.serving_roles:
-            return Unknown("its engines are not scraped")
-        return [series for series in scrapes if series.labels.get(ROLE_LABEL) in counters.serving_roles]
+        serving = [series for series in scrapes if series.labels.get(ROLE_LABEL) in counters.serving_roles]
+        return request_minutes.ready_replicas(serving, self.span)

@@ -21,7 +21,7 @@ from models.printable import printable
 from models.routing import Gateway
 from models.stack import Stack
 from models.vocabulary import amount
-from planning.ground import gateways, snapshot
+from planning.ground import gateways, parts, snapshot
 from planning.ground.loading import Loading
 from planning.ground.names import CANARY
 from planning.plans import ServicePlan, VariantPlan
@@ -56,9 +56,10 @@ def expectations(composition: Composition) -> ExpectedStack:
     """Return what a composed stack expects of the cluster."""
     services = composition.plan.services
     names = {owners.name(rendered.manifest) for rendered in composition.objects}
+    read_objects = [rendered for rendered in composition.objects if rendered.id.part not in parts.DASHBOARDS]
     return ExpectedStack(
         Owner(composition.plan.identity, names),
-        tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
+        tuple(sorted({rendered.place[2] for rendered in read_objects} - {""})),
         _interceptors(composition),
         {service.key: _place(service) for service in services},
         {

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from facts import hosts, side_by_side
@@ -50,6 +50,8 @@ _LONGEST_REASON = 2**16
 """Bytes of a refusal that are read."""
 _SHOWN = 200
 """Characters of a server's text in a reason."""
+_LARGEST_VALUE = 1e15
+"""Largest value of a sample. Up to it, sums and squares of counts stay exact enough and finite."""
 _PART_SECONDS = 3600
 """Time of one request. Longer times are read in parts, so that an answer stays small."""
 _MOST_SAMPLES = 10_000_000
@@ -88,7 +90,12 @@ class _Query(NamedTuple):
 
 
 class _RefusalError(Exception):
-    """The server answered, but not with samples."""
+    """The server answered, but not with samples. `text` is what it wrote, which may have the token."""
+
+    def __init__(self, reason: str, text: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.text = text
 
 
 def server(url: str, *, is_named_by_caller: bool) -> PrometheusServer:
@@ -185,13 +192,15 @@ def _answers(
 def _join(answers: Sequence[Sequence[CounterSeries] | Unknown]) -> Sequence[CounterSeries] | Unknown:
     """Return the series of a time from those of its parts; the first reason if a part is unknown.
 
-    Ranges of Prometheus 2 include their start, so that a sample may come twice.
+    Ranges of Prometheus 2 include their start, so that a sample may come twice. Series without samples are left out.
     """
     series = dict[tuple[tuple[str, str], ...], CounterSeries]()
     for answer in answers:
         if isinstance(answer, Unknown):
             return answer
         for part in answer:
+            if not part.times:
+                continue
             key = tuple(sorted(part.labels.items()))
             whole = series.setdefault(key, CounterSeries(part.labels, array("d"), array("d")))
             for moment, value in zip(part.times, part.values, strict=True):
@@ -216,7 +225,7 @@ class _Querier:
             try:
                 return self._series(part)
             except _RefusalError as error:
-                return Unknown(f"Prometheus {self._without_token(str(error))}")
+                return Unknown(f"Prometheus {error.reason}{self._excerpt(error.text)}")
             except Exception as error:  # noqa: BLE001, a thread that ends by an error leaves questions without an answer
                 if not _may_pass(error) or attempt == _ATTEMPTS - 1:
                     return Unknown(f"Prometheus could not be read ({_reason(error)})")
@@ -236,18 +245,23 @@ class _Querier:
             with error:
                 if error.code >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
                     raise
-                raise _RefusalError(_refusal(error)) from None
+                raise _refusal(error) from None
         series = list(_series(content))
         self._count += sum(len(entry.times) for entry in series)
         if self._count > _MOST_SAMPLES:
             raise _RefusalError(f"has more than {_MOST_SAMPLES:,} samples of the time")
         return series
 
-    def _without_token(self, text: str) -> str:
-        """Return a text without the token, which a server may send back."""
-        if self._server.token is None:
-            return text
-        return text.replace(self._server.token, "…")
+    def _excerpt(self, text: str | None) -> str:
+        """Return the beginning of a server's text after a colon; empty if there is none.
+
+        A server may send the token back. It is replaced before the text is cut, so that no part of it remains.
+        """
+        if text is None:
+            return ""
+        if self._server.token is not None:
+            text = text.replace(self._server.token, "…")
+        return f": {printable(text[:_SHOWN])}"
 
 
 def _content(response: HTTPResponse) -> object:
@@ -271,7 +285,7 @@ def _series(answer: object) -> Iterator[CounterSeries]:
         raise _RefusalError("answered with something else than samples")
     for text in sequence(content.get("warnings")):
         # Such an answer may lack series, for example those of a store that does not answer.
-        raise _RefusalError(f"warns that its answer may be incomplete: {_excerpt(text)}")
+        raise _RefusalError("warns that its answer may be incomplete", str(text))
     for entry in map(mapping, sequence(data.get("result"))):
         labels = texts(entry.get("metric"))
         if "metric" not in entry or "histograms" in entry:
@@ -296,24 +310,20 @@ def _point(point: object) -> tuple[float, float]:
         raise _RefusalError("answered with a sample that is no number") from None
     if not all(map(isfinite, numbers)):
         raise _RefusalError("answered with a sample that is no number")
+    if abs(numbers[1]) > _LARGEST_VALUE:
+        raise _RefusalError(f"answered with a sample above {_LARGEST_VALUE:.0e}")
     return numbers
 
 
-def _refusal(error: urllib.error.HTTPError) -> str:
-    """Return the reason for an error status, with the text that Prometheus writes about a wrong query."""
+def _refusal(error: urllib.error.HTTPError) -> _RefusalError:
+    """Return the refusal of an error status, with the text that Prometheus writes about a wrong query."""
     if error.code in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
-        return f"answered {error.code}; {TOKEN} has the token of whoever may ask"
+        return _RefusalError(f"answered {error.code}; {TOKEN} has the token of whoever may ask")
     try:
         text = mapping(json.loads(error.read(_LONGEST_REASON))).get("error")
     except (OSError, ValueError, RecursionError, HTTPException):
         text = None
-    if not isinstance(text, str):
-        return f"answered {error.code}"
-    return f"answered {error.code}: {_excerpt(text)}"
-
-
-def _excerpt(text: Any) -> str:  # noqa: ANN401, a server may write anything
-    return printable(str(text)[:_SHOWN])
+    return _RefusalError(f"answered {error.code}", text if isinstance(text, str) else None)
 
 
 def _may_pass(error: Exception) -> bool:

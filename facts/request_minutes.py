@@ -9,6 +9,7 @@ because nobody knows for how long the target had counted before.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,7 +20,7 @@ from planning.ground.time_series import CounterSeries, Span
 BEFORE_SECONDS = 300
 """Time before the first minute from which samples are read, too: what a counter had before is in the last of them."""
 _MINUTE = 60
-_Target = tuple[str, str]
+_Address = tuple[str, str]
 """Labels `job` and `instance`."""
 _Answer = Sequence[CounterSeries] | Unknown
 
@@ -46,9 +47,12 @@ def blocks(answers: GateAnswers, scrapes: _Answer, span: Span) -> Sequence[Block
     )
     if unread is not None:
         return unread
-    targets = _targets(_series([scrapes]), _series([*answers.requests, *answers.bad, *answers.good]))
+    targets = _Targets(_series([scrapes]), _series([*answers.requests, *answers.bad, *answers.good]))
     if not targets:
         return Unknown("Prometheus scrapes no target of the variant")
+    if _first_scrape(_series([scrapes])) > span.start + BEFORE_SECONDS:
+        what = "Prometheus has no samples of the variant from the begin of the comparison"
+        return Unknown(f"{what}; keep them for longer, or begin anew by another weight")
     requests = _sums(_series(answers.requests), targets, span)
     bad = _sums(_series(answers.bad), targets, span)
     if answers.good:
@@ -64,6 +68,11 @@ def blocks(answers: GateAnswers, scrapes: _Answer, span: Span) -> Sequence[Block
     ]
 
 
+def _first_scrape(scrapes: Sequence[CounterSeries]) -> float:
+    """Return the time of the first scrape."""
+    return min(series.times[0] for series in scrapes if series.times)
+
+
 def blocks_of_values(
     requests: _Answer, bad: _Answer, span: Span, step_minutes: int
 ) -> Sequence[Block | None] | Unknown:
@@ -75,9 +84,11 @@ def blocks_of_values(
         return requests
     if isinstance(bad, Unknown):
         return bad
+    minutes: list[Block | None] = [None] * (span.seconds // _MINUTE)
     if len(requests) > 1 or len(bad) > 1:
         return Unknown("a query has several results; sum them")
-    minutes: list[Block | None] = [None] * (span.seconds // _MINUTE)
+    if not requests and len(minutes) >= step_minutes:
+        return Unknown("the query for all requests has no result")
     bad_values = dict(_by_minute(bad, span))
     for minute, value in _by_minute(requests, span):
         bad_value = bad_values.get(minute, 0.0)
@@ -85,21 +96,29 @@ def blocks_of_values(
             return Unknown("a query counts less than 0 requests")
         if (minute + 1) % step_minutes == 0:
             minutes[minute] = _block(value, bad_value)
-    if not requests:
-        return Unknown("the query for all requests has no result")
     return minutes
 
 
 def ready_replicas(scrapes: _Answer, span: Span) -> Sequence[int | None] | Unknown:
-    """Return how many pods were scraped without a failure in each complete minute; None where nobody scraped."""
+    """Return how many pods answered a scrape in each complete minute; None where nobody scraped.
+
+    A pod whose scrapes fail now and then serves all the same, so all scrapes of one of its ports have to fail.
+    """
     if isinstance(scrapes, Unknown):
         return scrapes
-    pods = list[dict[str, bool]]({} for _ in range(span.seconds // _MINUTE))
+    minutes = list[dict[tuple[str, str], bool]]({} for _ in range(span.seconds // _MINUTE))
     for series in scrapes:
-        pod = series.labels.get("pod") or series.labels.get("instance", "")
+        instance = series.labels.get("instance", "")
+        port = series.labels.get("pod") or instance, instance
         for minute, value in _by_minute([series], span):
-            pods[minute][pod] = pods[minute].get(pod, True) and value == 1
-    return [sum(minute.values()) if minute else None for minute in pods]
+            minutes[minute][port] = minutes[minute].get(port, False) or value == 1
+    return [_answering_pods(ports) if ports else None for ports in minutes]
+
+
+def _answering_pods(ports: Mapping[tuple[str, str], bool]) -> int:
+    """Return the number of pods of which all ports answered, by pod and port."""
+    silent = {pod for (pod, _), answered in ports.items() if not answered}
+    return len({pod for pod, _ in ports} - silent)
 
 
 def _block(requests: float, bad: float) -> Block:
@@ -111,9 +130,11 @@ def _block(requests: float, bad: float) -> Block:
 class _ScrapedTarget:
     """A target, and when its counters began."""
 
+    labels: AbstractSet[tuple[str, str]]
+    """Labels that the target gives to all of its series."""
     first_scrape: float
     """Time of the first scrape that succeeded."""
-    starts: frozenset[tuple[float, float]]
+    starts: set[tuple[float, float]]
     """Times between which counters began anew: those of two samples of a counter that fell between them."""
 
     def has_started(self, after: float, until: float) -> bool:
@@ -121,27 +142,46 @@ class _ScrapedTarget:
         return any(after <= last and first <= until for last, first in self.starts)
 
 
-def _targets(scrapes: Sequence[CounterSeries], counters: Sequence[CounterSeries]) -> Mapping[_Target, _ScrapedTarget]:
-    """Return the targets of which a scrape succeeded."""
-    first_scrapes = dict[_Target, float]()
-    for series in scrapes:
-        for moment, value in zip(series.times, series.values, strict=True):
-            if value == 1:
-                target = _target(series)
-                first_scrapes[target] = min(moment, first_scrapes.get(target, moment))
-    starts = defaultdict[_Target, set[tuple[float, float]]](set)
-    for series in counters:
+class _Targets:
+    """The targets of which a scrape succeeded.
+
+    A target whose labels change is another target from then on, and all of its series are others.
+    """
+
+    def __init__(self, scrapes: Sequence[CounterSeries], counters: Sequence[CounterSeries]) -> None:
+        self._by_address = defaultdict[_Address, list[_ScrapedTarget]](list)
+        for series in scrapes:
+            moments = (moment for moment, value in zip(series.times, series.values, strict=True) if value == 1)
+            first_scrape = next(moments, None)
+            if first_scrape is not None:
+                target = _ScrapedTarget(_labels(series), first_scrape, set())
+                self._by_address[_address(series)].append(target)
+        for series in counters:
+            self._note_starts(series)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_address)
+
+    def of(self, series: CounterSeries) -> _ScrapedTarget | None:
+        """Return the target of a counter: that of most labels, if all labels of several are among the counter's."""
+        labels = _labels(series)
+        targets = (target for target in self._by_address.get(_address(series), ()) if target.labels <= labels)
+        return max(targets, key=lambda target: len(target.labels), default=None)
+
+    def _note_starts(self, series: CounterSeries) -> None:
+        target = self.of(series)
+        if target is None:
+            return
         for (last, former), (first, value) in pairwise(zip(series.times, series.values, strict=True)):
             if value < former:
-                starts[_target(series)].add((last, first))
-    return {target: _ScrapedTarget(first, frozenset(starts[target])) for target, first in first_scrapes.items()}
+                target.starts.add((last, first))
 
 
-def _sums(counters: Sequence[CounterSeries], targets: Mapping[_Target, _ScrapedTarget], span: Span) -> list[float]:
+def _sums(counters: Sequence[CounterSeries], targets: _Targets, span: Span) -> list[float]:
     """Return by how much counters together increase in each complete minute."""
     sums = [0.0] * (span.seconds // _MINUTE)
     for series in counters:
-        for moment, increase in _increases(series, targets.get(_target(series)), span.start):
+        for moment, increase in _increases(series, targets.of(series), span.start):
             minute = _minute(moment, span)
             if minute is not None:
                 sums[minute] += increase
@@ -190,5 +230,10 @@ def _minute(moment: float, span: Span) -> int | None:
     return minute if minute < span.seconds // _MINUTE else None
 
 
-def _target(series: CounterSeries) -> _Target:
+def _address(series: CounterSeries) -> _Address:
     return series.labels.get("job", ""), series.labels.get("instance", "")
+
+
+def _labels(series: CounterSeries) -> AbstractSet[tuple[str, str]]:
+    """Return the labels without the name of the metric."""
+    return {label for label in series.labels.items() if label[0] != "__name__"}

@@ -18,7 +18,7 @@ from judging import additions, ownership
 from manifests.assembly import Component, objects
 from models.paths import Path
 from models.problems import Problem, gap, warning
-from planning.ground import bundles, snapshot
+from planning.ground import bundles, parts, snapshot
 from planning.ground.api_groups import GATEWAY_GROUP, plural
 from planning.ground.cluster_facts import IDENTITY, Permissions, Unknown
 from planning.ground.needs import Needs
@@ -96,6 +96,8 @@ class StackObjects:
     role_rules: tuple[RoleRight, ...]
     bound: frozenset[str]
     """Names of ClusterRoles that the stack binds but does not create."""
+    of_status: frozenset[str]
+    """Namespaces of the objects that a status reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ def of_components(components: Sequence[Component]) -> StackObjects:
         compared=additions.kinds(components) | read,
         role_rules=tuple(RoleRight(item.place[2], rule) for item in roles for rule in item.manifest["rules"]),
         bound=frozenset(ref["name"] for ref in refs if ref["kind"] == "ClusterRole" and ref["name"] not in own_roles),
+        of_status=frozenset(item.place[2] for item in items if item.id.part not in parts.DASHBOARDS) - {_EVERYWHERE},
     )
 
 
@@ -211,7 +214,7 @@ def _variant_reads(stack_objects: StackObjects) -> Iterator[tuple[str, Rule]]:
 
 
 def _namespaces(stack_objects: StackObjects) -> Sequence[str]:
-    return sorted({namespace for _, namespace in stack_objects.objects} - {_EVERYWHERE})
+    return sorted(stack_objects.of_status)
 
 
 def _status_reads(stack_objects: StackObjects, needs: Needs, options: Options) -> Iterator[tuple[str, Rule]]:

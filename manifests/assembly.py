@@ -164,7 +164,7 @@ def _routing(plan: StackPlan) -> Iterator[Rendered]:
             yield routing.route(service, service.route)
         for variant in service.variants:
             yield from _with_prefix(_proxy(variant), f"{service.key}-{variant.variant_prefix}")
-    yield from dashboards.overview(plan)
+    yield from dashboards.overviews(plan)
 
 
 def _proxy(variant: VariantPlan) -> Iterator[Rendered]:

@@ -43,14 +43,15 @@ def of_service(service: ServicePlan, plan: StackPlan) -> Iterator[Rendered]:
     yield about.part_object(primary, parts.DASHBOARD, _config_map(board, object_labels, annotations))
 
 
-def overview(plan: StackPlan) -> Iterator[Rendered]:
-    """Render the overview of a stack, if it has one."""
+def overviews(plan: StackPlan) -> Iterator[Rendered]:
+    """Render the overview of a stack, or several of them for many services. None if the stack has no dashboards."""
     if plan.boards is None:
         return
-    board = plan.boards.overview
-    object_labels = labels.standard(board.name, COMPONENT, {**plan.labels, **board.labels})
-    manifest = _config_map(board, object_labels, board.annotations)
-    yield Rendered(Id(boards.OWNER, parts.OVERVIEW), manifest, parts.OVERVIEW.suffix)
+    for number, board in enumerate(plan.boards.overviews, start=1):
+        qualifier = str(number) if number > 1 else ""
+        object_labels = labels.standard(board.name, COMPONENT, {**plan.labels, **board.labels})
+        manifest = _config_map(board, object_labels, board.annotations)
+        yield Rendered(Id(boards.OWNER, parts.OVERVIEW, qualifier), manifest, parts.OVERVIEW.suffix_of(qualifier))
 
 
 def _config_map(board: Board, object_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Manifest:
@@ -177,7 +178,7 @@ def _panel(panel: Panel, number: int, left: int, top: int) -> dict[str, Any]:
 
 
 def _target(query: Query, index: int) -> dict[str, Any]:
-    return {
+    target = {
         "refId": _reference(index),
         "datasource": _DATASOURCE,
         "editorMode": "code",
@@ -185,6 +186,9 @@ def _target(query: Query, index: int) -> dict[str, Any]:
         "legendFormat": query.legend,
         "range": True,
     }
+    if query.interval is not None:
+        target["interval"] = query.interval
+    return target
 
 
 def _reference(index: int) -> str:
@@ -198,15 +202,11 @@ def _reference(index: int) -> str:
 
 
 def _defaults(panel: Panel) -> dict[str, Any]:
-    steps: list[dict[str, Any]] = [{"value": None, "color": _GREEN}]
-    if panel.limit is not None:
-        steps.append({"value": panel.limit, "color": _RED})
-    defaults: dict[str, Any] = {
-        "unit": panel.unit,
-        "min": 0,
-        "thresholds": {"mode": "absolute", "steps": steps},
-        "color": {"mode": "palette-classic"},
-    }
+    defaults: dict[str, Any] = {"unit": panel.unit}
+    if panel.wrong == "above":
+        defaults["min"] = 0
+    defaults["thresholds"] = {"mode": "absolute", "steps": list(_steps(panel))}
+    defaults["color"] = {"mode": _COLORS[panel.style]}
     if panel.style == "timeseries":
         line = "off" if panel.limit is None else "dashed"
         defaults["custom"] = {
@@ -218,10 +218,25 @@ def _defaults(panel: Panel) -> dict[str, Any]:
     return defaults
 
 
+def _steps(panel: Panel) -> Iterator[dict[str, Any]]:
+    """Yield the colors of values, the smallest values first."""
+    below = _RED if panel.wrong == "below" else _GREEN
+    above = _GREEN if panel.wrong == "below" else _RED
+    yield {"value": None, "color": below}
+    if panel.limit is not None:
+        yield {"value": panel.limit, "color": above}
+
+
 def _calculations(names: Sequence[str]) -> dict[str, Any]:
     return {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": list(names)}
 
 
+_COLORS: Mapping[Style, str] = {
+    "timeseries": "palette-classic",
+    "stat": "thresholds",
+    "state-timeline": "palette-classic",
+}
+"""How values get their color by the style of the drawing: by their series, or by the thresholds."""
 _OPTIONS: Mapping[Style, Mapping[str, Any]] = {
     "timeseries": {
         "legend": _calculations(["lastNotNull", "max"]),

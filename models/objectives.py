@@ -28,7 +28,8 @@ class Slo(Spec):
     """Time over which the objectives count. The factors of the alerts follow from it: a page tells that an hour took
     2 % of what may fail in the window, or six hours 5 %; a ticket, that one day or three days took 10 %."""
     availability: Percent | None = Field(default=None, examples=[99.9])
-    """Percentage of the requests that are answered with a status below 500. Absent: no objective."""
+    """Percentage of the requests that are answered with a status below 500. A request whose client leaves while it
+    waits in the endpoint picker counts as not answered. Absent: no objective."""
     ttft: Latency | None = Field(default=None, examples=[{"within": "2500ms", "percent": 95}])
     """Objective for the time to the first token. Absent: no objective."""
     tpot: Latency | None = Field(default=None, examples=[{"within": "100ms", "percent": 95}])

@@ -25,7 +25,7 @@ def with_number(text: str, path: Path, number: int) -> str:
     names = tuple(map(str, path))
     if value_at(_tree(text), *names) == number:
         return text
-    node = _node(engine_yaml.nodes(text), names)
+    node = node_at(engine_yaml.nodes(text), names)
     start = cast("int", node.start_mark.index)
     end = cast("int", node.end_mark.index)
     if not isinstance(node, yaml.ScalarNode) or not text[start:end].isdecimal():
@@ -40,12 +40,12 @@ def _tree(text: str) -> object:
     return engine_yaml.parse(text, "").tree
 
 
-def _node(root: yaml.Node | None, names: tuple[str, ...]) -> yaml.Node:
+def node_at(root: yaml.Node | None, names: tuple[str, ...]) -> yaml.Node:
     """Return the node of a value. Raises `UneditableError` if the value is not written at its place alone."""
-    repeated = _aliased_nodes(root)
+    repeated = aliased_nodes(root)
     node = root
     for name in names:
-        values = [value for key, value in _pairs(node) if key.value == name]
+        values = [value for key, value in pairs(node) if key.value == name]
         if not values:
             raise UneditableError(f"comes from another place of the file, by a merge ({_MERGE})")
         node = values[-1]
@@ -56,12 +56,13 @@ def _node(root: yaml.Node | None, names: tuple[str, ...]) -> yaml.Node:
     return node
 
 
-def _pairs(node: yaml.Node | None) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+def pairs(node: yaml.Node | None) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+    """Yield the keys and values of a mapping; none of anything else."""
     if isinstance(node, yaml.MappingNode):
         yield from cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
 
 
-def _aliased_nodes(root: yaml.Node | None) -> set[yaml.Node]:
+def aliased_nodes(root: yaml.Node | None) -> set[yaml.Node]:
     """Return the nodes that stand at several places: those with an anchor to which aliases lead."""
     seen = set[yaml.Node]()
     repeated = set[yaml.Node]()
@@ -75,7 +76,7 @@ def _aliased_nodes(root: yaml.Node | None) -> set[yaml.Node]:
             continue
         seen.add(node)
         if isinstance(node, yaml.MappingNode):
-            ahead += [inner for pair in _pairs(node) for inner in pair]
+            ahead += [inner for pair in pairs(node) for inner in pair]
         elif isinstance(node, yaml.SequenceNode):
             ahead += cast("list[yaml.Node]", node.value)
     return repeated

@@ -113,13 +113,18 @@ def _service(
 
 
 def watched_services(services: Iterable[ServicePlan], resolved: Resolved) -> Iterator[WatchedService]:
-    """Yield the services of which something is scraped, as dashboards see them."""
+    """Yield the services with pods that the stack makes, as dashboards see them.
+
+    Series of pods that nobody scrapes here come from the cluster. Of a pool that exists already, there are none.
+    """
     for service in services:
         scraped = _scraped_variants(resolved, service.primary, service.canary)
         if scraped:
             engines = {variant.context.variant_name: resolved.engines_of(variant.context) for variant in scraped}
             slo = resolved.stack.services[service.key].slo
-            yield watched.of_service(scraped, engines, slo, has_rules=service.observing is not None)
+            watched_service = watched.of_service(scraped, engines, slo, has_rules=service.observing is not None)
+            if watched_service.pods:
+                yield watched_service
 
 
 def _scraped_variants(

@@ -277,7 +277,7 @@ class StackPlan:
     prices: Prices
     """Prices of devices by accelerator class, and their currency."""
     boards: Boards | None
-    """Dashboards. None if the stack has none, or if nothing is scraped."""
+    """Dashboards. None if the stack has none, or no service with pods that it makes."""
     judgements: tuple[Judgement, ...] = ()
     """Warnings about the stack, then about each service, ordered by key."""
 

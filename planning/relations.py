@@ -24,7 +24,8 @@ def of_stack(plan: StackPlan) -> Relations:
         namespaces=namespaces,
         weights={variant.owner: variant.weights_of for variant in variants},
         further_owners={
-            service.route_id: tuple(canary.owner for canary in service.variants[1:]) for service, _ in routed
+            **{service.route_id: _owners_of_canary(service) for service, _ in routed},
+            **{Id(service.primary.owner, parts.RULES): _owners_of_canary(service) for service in plan.services},
         },
         further_predecessors={
             Id(interceptor.OWNER, parts.INTERCEPTOR): grants,
@@ -34,6 +35,10 @@ def of_stack(plan: StackPlan) -> Relations:
             **_before_dashboards(plan),
         },
     )
+
+
+def _owners_of_canary(service: ServicePlan) -> tuple[str, ...]:
+    return tuple(canary.owner for canary in service.variants[1:])
 
 
 def _before_dashboards(plan: StackPlan) -> dict[Id, tuple[Id, ...]]:

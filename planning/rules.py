@@ -240,6 +240,9 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
         ((Path("labels"), ()), stack.labels),
         ((Path("observability", "metrics", "labels"), ()), stack.observability.metrics.labels),
     ]
+    for key, spec in (("rules", stack.observability.rules), ("dashboards", stack.observability.dashboards)):
+        if spec is not None:
+            label_sets.append(((Path("observability", key, "labels"), ()), spec.labels))
     for configured in variants:
         path = configured.path
         spec = configured.spec
@@ -265,6 +268,9 @@ def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVar
         ((Path("catalogue", "profiles"), (key, "service", "pod", "annotations")), profile.service.pod.annotations)
         for key, profile in stack.catalogue.profiles.items()
     ]
+    dashboards = stack.observability.dashboards
+    if dashboards is not None:
+        annotation_sets.append(((Path("observability", "dashboards", "annotations"), ()), dashboards.annotations))
     for configured in variants:
         path = configured.path
         spec = configured.spec
@@ -281,6 +287,9 @@ def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVar
 
 def _annotation_size_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
     """Reject annotations that are too long together for objects that have them."""
+    dashboards = stack.observability.dashboards
+    if dashboards is not None:
+        yield from sizes.annotations(Path("observability", "dashboards", "annotations"), dashboards.annotations)
     for key, service in stack.services.items():
         at = Path("services", key, "route", "annotations")
         yield from sizes.annotations(at, service.route.annotations, inherited=service.annotations)

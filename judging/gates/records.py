@@ -14,6 +14,11 @@ TPOT = "tpot"
 """Name of the gate for the time per output token."""
 
 
+_LATE_MINUTES = 24 * 60
+"""Minutes after `bake` for which a canary may wait for its requests, and may still fail. Without an end, each question
+would read more, until a Prometheus refuses it or has forgotten the begin."""
+
+
 class GateOutcome(Enum):
     """The result of gates."""
 
@@ -63,6 +68,11 @@ class Terms:
     requests_per_minute: int | None
     """Requests that the service usually gets; None if nobody said it."""
 
+    @property
+    def longest(self) -> int:
+        """Return the minutes that are compared at most: later requests neither pass nor fail a canary."""
+        return self.bake + _LATE_MINUTES
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -103,6 +113,17 @@ class Obstacle:
     """The reason, as a sentence without its end."""
     hides_failure: bool = True
     """Whether even a canary that looks worse may be as good as the primary."""
+    hides_pass: bool = True
+    """Whether even a canary that looks as good as the primary may be worse."""
+    gates: tuple[str, ...] = ()
+    """Names of the gates that it concerns; empty if it concerns all."""
+
+    def hides(self, gate: GateVerdict) -> bool:
+        """Tell whether the outcome of a gate says nothing, because of this reason."""
+        if self.gates and gate.terms.name not in self.gates:
+            return False
+        hidden = {GateOutcome.FAILS: self.hides_failure, GateOutcome.PASSES: self.hides_pass}
+        return hidden.get(gate.outcome, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +146,10 @@ class CanaryVerdict:
     """Why the variants cannot be compared; none if they can."""
     minutes: int
     """Minutes that were compared."""
-    shortfall: Shortfall
+    shortfall: Shortfall | None
+    """None if the time is over."""
     is_over: bool
     """Whether the time is over, so that waiting changes no outcome but to a failure."""
+    enough_bake: int | None
+    """Minutes with which gates would have passed for the same shares; None before the time is over, or if nobody can
+    tell, because the canary looks worse, got too few requests, or cannot be compared."""

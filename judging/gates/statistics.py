@@ -14,6 +14,9 @@ from planning.ground.request_counts import Block
 _PRIORS = ((1.0, 1.0), (1.0, 20.0), (1.0, 200.0))
 """Beta distributions of shares, each as likely as the others before anything is counted. Any choice makes bounds that
 hold; these make them narrow for shares around a half, some percent and some per mille."""
+_FEWEST = 1e-9
+_MOST = 1e15
+"""Fewest and most requests of a block. Queries of users may have others as results, whose squares are no numbers."""
 _HALVINGS = 100
 """Halvings of an interval, after which its ends are neighbours among the numbers."""
 
@@ -96,10 +99,15 @@ def tallies(primary: Sequence[Block | None], canary: Sequence[Block | None]) -> 
     return first, second
 
 
+def number_of_blocks(blocks: Sequence[Block | None]) -> int:
+    """Return the number of blocks with requests."""
+    return sum(1 for _ in _plausible(blocks))
+
+
 def _plausible(blocks: Sequence[Block | None]) -> Iterator[Block]:
     """Yield the blocks with requests. Extrapolated numbers may be negative, or more bad requests than all."""
     for block in blocks:
-        if block is not None and math.isfinite(block.bad) and 0 < block.requests < math.inf:
+        if block is not None and math.isfinite(block.bad) and _FEWEST <= block.requests <= _MOST:
             yield Block(block.requests, min(max(block.bad, 0.0), block.requests))
 
 

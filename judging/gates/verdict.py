@@ -2,7 +2,7 @@
 
 It fails as soon as a bound that holds at every moment says worse than the margin. It passes once, at the end of a time
 that was stated before: when `bake` is over and the canary has had `minRequests`. The number of requests does not depend
-on how many are bad, so that waiting for it favours no verdict.
+on how many are bad, so that waiting for it favours no verdict. After that time it may still fail, but never pass.
 """
 
 import math
@@ -20,9 +20,13 @@ from judging.gates.records import (
     Tally,
     Terms,
 )
+from models.gates import LONGEST_BAKE_MINUTES
 from planning.ground.cluster_facts import Unknown
-from planning.ground.request_counts import Block, Measurement
+from planning.ground.request_counts import Block, Measurement, VariantMinutes
 
+LEAST_BLOCKS = 5
+"""Minutes with requests of each variant before a gate fails: fewer tell nothing of bursts, and a burst in the first
+minute would look like a canary that is worse."""
 _FARTHEST = 64
 """Times of the requests so far up to which is computed how many are needed."""
 _HALVINGS = 20
@@ -35,27 +39,52 @@ def judge(terms: Terms, measurement: Measurement, *, asks_each_picker: bool = Tr
     """
     end = _end(terms, measurement)
     gates = tuple(_gate(terms, gate, measurement, end) for gate in terms.gates)
-    obstacles = tuple(comparability.obstacles(terms, measurement, asks_each_picker=asks_each_picker))
+    outcomes = {gate.outcome for gate in gates}
+    # A failure counts all minutes, a pass those of the time.
+    compared = measurement
+    if end is not None and GateOutcome.FAILS not in outcomes:
+        compared = Measurement(
+            measurement.changed_at,
+            measurement.read_at,
+            _until(measurement.primary, end),
+            _until(measurement.canary, end),
+        )
+    obstacles = tuple(comparability.obstacles(terms, compared, asks_each_picker=asks_each_picker))
+    is_over = end is not None or _minutes(measurement) >= terms.longest
     return CanaryVerdict(
         outcome=_outcome(gates, obstacles),
         gates=gates,
         obstacles=obstacles,
         minutes=_minutes(measurement),
-        shortfall=_shortfall(terms, gates, measurement, end),
-        is_over=end is not None,
+        shortfall=None if is_over else _shortfall(terms, gates, measurement),
+        is_over=is_over,
+        enough_bake=None if end is None else _enough_bake(terms, gates, measurement, end),
     )
+
+
+def _until(variant: VariantMinutes, end: int) -> VariantMinutes:
+    """Return the first minutes of a variant."""
+    counts = {name: blocks if isinstance(blocks, Unknown) else blocks[:end] for name, blocks in variant.counts.items()}
+    return VariantMinutes(counts, variant.ready if isinstance(variant.ready, Unknown) else variant.ready[:end])
 
 
 def _outcome(gates: Sequence[GateVerdict], obstacles: Sequence[Obstacle]) -> GateOutcome:
     """Return the outcome of all gates: a failure counts most, and all have to pass."""
-    outcomes = {gate.outcome for gate in gates}
-    if GateOutcome.FAILS in outcomes and not any(obstacle.hides_failure for obstacle in obstacles):
+    outcomes = {_visible(gate, obstacles) for gate in gates}
+    if GateOutcome.FAILS in outcomes:
         return GateOutcome.FAILS
     if GateOutcome.NOT_MEASURED in outcomes:
         return GateOutcome.NOT_MEASURED
-    if outcomes == {GateOutcome.PASSES} and not obstacles:
+    if outcomes == {GateOutcome.PASSES}:
         return GateOutcome.PASSES
     return GateOutcome.UNDECIDED
+
+
+def _visible(gate: GateVerdict, obstacles: Sequence[Obstacle]) -> GateOutcome:
+    """Return what the outcome of a gate says in spite of obstacles."""
+    if any(obstacle.hides(gate) for obstacle in obstacles):
+        return GateOutcome.UNDECIDED
+    return gate.outcome
 
 
 def _gate(terms: Terms, gate: GateTerms, measurement: Measurement, end: int | None) -> GateVerdict:
@@ -74,7 +103,8 @@ def _gate(terms: Terms, gate: GateTerms, measurement: Measurement, end: int | No
     if end is not None:
         upper = statistics.upper_difference(*statistics.tallies(primary[:end], canary[:end]), terms.alpha)
     outcome = GateOutcome.UNDECIDED
-    if statistics.is_worse(of_primary, of_canary, gate.margin, alpha):
+    knows_bursts = min(map(statistics.number_of_blocks, (primary, canary))) >= LEAST_BLOCKS
+    if knows_bursts and statistics.is_worse(of_primary, of_canary, gate.margin, alpha):
         outcome = GateOutcome.FAILS
     elif upper is not None and upper <= gate.margin:
         outcome = GateOutcome.PASSES
@@ -109,29 +139,33 @@ def _minutes(measurement: Measurement) -> int:
     return max(lengths, default=0)
 
 
-def _shortfall(terms: Terms, gates: Sequence[GateVerdict], measurement: Measurement, end: int | None) -> Shortfall:
-    """Return what lacks until gates can pass, if requests go on as they have come."""
+def _shortfall(terms: Terms, gates: Sequence[GateVerdict], measurement: Measurement) -> Shortfall:
+    """Return what lacks until the time is over, if requests go on as they have come."""
     minutes = _minutes(measurement)
     requests = next((gate.canary.requests for gate in gates if gate.terms.name == ERRORS), 0.0)
-    needed = float(terms.min_requests)
-    if end is not None:
-        factors = [_factor(terms, gate) for gate in gates if gate.outcome is GateOutcome.UNDECIDED]
-        if None in factors:
-            return Shortfall(0, None)
-        needed = requests * max((factor for factor in factors if factor is not None), default=0.0)
-    lacking = max(0, math.ceil(needed - requests))
-    if lacking and not requests:
-        return Shortfall(lacking, None)
-    by_requests = 0
+    lacking = max(0, math.ceil(terms.min_requests - requests))
+    by_requests = 0.0
     if lacking:
-        by_requests = math.ceil(lacking * minutes / requests)
+        by_requests = lacking * minutes / requests if requests else math.inf
+    if by_requests > terms.longest:
+        return Shortfall(lacking, None)
     by_time = max(0, terms.bake - minutes) + comparability.warmup_left(terms, measurement)
-    return Shortfall(lacking, max(by_requests, by_time))
+    return Shortfall(lacking, max(math.ceil(by_requests), by_time))
+
+
+def _enough_bake(terms: Terms, gates: Sequence[GateVerdict], measurement: Measurement, end: int) -> int | None:
+    """Return the minutes with which gates would have passed after `end` minutes were too few."""
+    factors = [_factor(terms, gate) for gate in gates if gate.outcome is GateOutcome.UNDECIDED]
+    known = [factor for factor in factors if factor is not None]
+    if not known or len(known) < len(factors):
+        return None
+    minutes = max(end, math.ceil(max(known) * _minutes(measurement)))
+    return minutes if minutes <= LONGEST_BAKE_MINUTES else None
 
 
 def _factor(terms: Terms, gate: GateVerdict) -> float | None:
     """Return how many times the requests so far would pass a gate, with the same shares; None if none would."""
-    low = 1.0
+    low = 0.0
     high = float(_FARTHEST)
     if not _would_pass(terms, gate, high):
         return None

@@ -45,18 +45,26 @@ def _cause(demands: Terms, promised: Promise) -> str:
 
 
 def _load(service: Service, demands: Terms) -> list[str]:
-    """Return a sentence if the weight gives replicas of one variant much more to do than those of the other."""
+    """Return a sentence if the weight gives replicas of one variant much more to do than those of the other.
+
+    Errors are compared all the same, so it is said of gates for times alone.
+    """
+    times = [gate.name for gate in demands.gates if gate.within]
     canary = service.canary
-    if canary is None or not 0 < demands.weight < _ALL:
+    if canary is None or not times or not 0 < demands.weight < _ALL:
         return []
     replicas = _replicas(service)
     of_canary = _replicas(canary)
     if not replicas or not of_canary:
         return []
-    ratio = demands.weight / of_canary / ((_ALL - demands.weight) / replicas)
+    odds = demands.weight / (_ALL - demands.weight)
+    ratio = odds * replicas / of_canary
     if 1 / comparability.MOST_LOAD <= ratio <= comparability.MOST_LOAD:
         return []
-    return [f"a replica of the canary gets {ratio:.1f} times the requests of one of the primary, so nothing passes"]
+    verdict = "fails" if ratio > 1 else "passes"
+    ratio_words = f"a replica of the canary gets {ratio:.2f} times the requests of one of the primary"
+    remedy = f"{comparability.comparable_replicas(odds, replicas)} would have like loads"
+    return [f"{ratio_words}, so nothing {verdict} by {' and '.join(times)}; {remedy}"]
 
 
 def _replicas(variant: Variant) -> int:

@@ -1,7 +1,9 @@
 """Hours of devices that a Prometheus saw, beside those that a stack is expected to have, and the cost of both.
 
-A workload counts by what its pods requested, if the cluster has kube-state-metrics, and otherwise by the pods that were
-scraped. Pods count from when a node has them, whether they are ready or not, because they hold their devices.
+A workload counts by what its pods requested, if the Prometheus read kube-state-metrics whenever it read the service,
+and otherwise by the pods that were scraped. Pods count from when a node has them, whether they are ready or not,
+because they hold their devices. Steps in which nothing of the service was scraped do not count, because nothing is
+expected of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,12 +21,17 @@ STEP_MINUTES = 5
 """Minutes between two counts."""
 _HOUR = 60
 _READ = "sum_over_time(clamp_max(count(target:up), 1)[$since:$step])"
+_COVERED = """
+sum_over_time((clamp_max(count(target:up), 1) and on () cluster:pod_requests and on () cluster:pod_phase)[$since:$step])
+"""
 _SCRAPED = 'sum_over_time(count(count by (pod) (target:up{role="$role"}))[$since:$step])'
 _REQUESTED = """
-sum_over_time(sum(cluster:pod_requests{pod=~"$pods",resource="$resource",node!=""}
+sum_over_time((sum(cluster:pod_requests{pod=~"$pods",resource="$resource",node!=""}
 * on (namespace, pod) group_left () max by (namespace, pod) (cluster:pod_phase{phase=~"Pending|Running"} == 1))
-[$since:$step])
+and on () target:up)[$since:$step])
 """
+_ENOUGH = 0.95
+"""Share of the steps in which a service was read that must have requests of pods."""
 _NOT_IN_RESOURCE_NAMES = str.maketrans("./-", "___")
 """Characters that kube-state-metrics replaces in the names of resources (kube-state-metrics v2.17.0,
 internal/store/utils.go, SanitizeLabelName)."""
@@ -52,13 +59,17 @@ class SpendingQueries:
 
     read: Mapping[str, str]
     """Queries for the steps in which anything of a service was scraped, by key of the service."""
+    covered: Mapping[str, str]
+    """Queries for those of these steps that have requests of pods of the namespace, by key of the service."""
     workloads: tuple[WorkloadCount, ...]
 
     @property
     def expressions(self) -> frozenset[str]:
         """Return the queries."""
         requested = (count.requested for count in self.workloads if count.requested is not None)
-        return frozenset((*self.read.values(), *(count.scraped for count in self.workloads), *requested))
+        return frozenset(
+            (*self.read.values(), *self.covered.values(), *(count.scraped for count in self.workloads), *requested)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +96,8 @@ def queries(plan: StackPlan, since: str) -> SpendingQueries:
     values = {"since": since, "step": f"{STEP_MINUTES}m"}
     services = [service for service in plan.services if bill.devices(service)]
     read = {service.key: _query(_READ, _scope(service), values) for service in services}
-    return SpendingQueries(read, tuple(count for service in services for count in _counts(service, values)))
+    covered = {service.key: _query(_COVERED, _scope(service), values) for service in services}
+    return SpendingQueries(read, covered, tuple(count for service in services for count in _counts(service, values)))
 
 
 def compare(plan: StackPlan, asked: SpendingQueries, results: Mapping[str, float]) -> Iterator[Spending]:
@@ -94,10 +106,12 @@ def compare(plan: StackPlan, asked: SpendingQueries, results: Mapping[str, float
     for service in plan.services:
         if service.key not in asked.read:
             continue
-        hours = _hours(results.get(asked.read[service.key], 0))
+        read = results.get(asked.read[service.key], 0)
+        is_covered = results.get(asked.covered[service.key], 0) >= _ENOUGH * read
+        hours = _hours(read)
         for name, expected in bill.by_class(service).items():
             counts = [count for count in asked.workloads if (count.service, count.accelerator) == (service.key, name)]
-            by_requests = any(count.requested in results for count in counts)
+            by_requests = is_covered and any(count.requested in results for count in counts)
             price = prices.get(name)
             yield Spending(
                 service=service.key,

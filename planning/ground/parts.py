@@ -121,7 +121,8 @@ TOKEN_ROLE_BINDING = Part("token-role-binding", (TOKEN_ROLE,), "token-role-bindi
 PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
-RULES = Part("rules", (NAMESPACE,), "rules")
+# Alerts about absent series would fire while the pods of a new service load their model.
+RULES = Part("rules", tuple(role.monitor for role in ROLES.values()), "rules")
 # When a service gets a new generation, its objective is updated to the new pool only after the pods and the picker of
 # that generation can serve. The route is updated after the objective, so that no request reaches the new pool before
 # the objective names this pool.
@@ -151,6 +152,8 @@ ROUTE = Part(
 PROXY_SERVICE = Part("proxy-service", (OBJECTIVE, MODEL_REWRITE, POOL, PICKER, *WORKLOADS), "proxy-service")
 DASHBOARD = Part("dashboard", (NAMESPACE,), "dashboard")
 OVERVIEW = Part("overview", (NAMESPACE,), "overview")
+DASHBOARDS = (DASHBOARD, OVERVIEW)
+"""The parts whose namespaces may have no other object of the stack. A status reads nothing there."""
 INTERCEPTOR_ROLE = Part("interceptor-role", (NAMESPACE,), "interceptor-role")
 INTERCEPTOR_ROLE_BINDING = Part("interceptor-role-binding", (INTERCEPTOR_ROLE,), "interceptor-binding")
 

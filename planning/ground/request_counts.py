@@ -30,7 +30,7 @@ class VariantMinutes:
     """Blocks by the name of the gate. None for a minute that nobody scraped; its requests may be in the next block.
     `Unknown` if the query failed."""
     ready: Sequence[int | None] | Unknown
-    """Replicas that were ready for the whole minute. None for a minute for which nobody knows."""
+    """Replicas that answered in the minute. None for a minute for which nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,12 @@ class Monitoring:
     Google's collector does not have this permission. The Prometheus operator has it already.
     """
 
+    @property
+    def scrapes(self) -> tuple[Scrape, ...]:
+        """Return the scraping of all roles and of the picker; empty if nothing is scraped."""
+        of_picker = () if self.picker is None else (self.picker,)
+        return (*self.roles.values(), *of_picker)
+
 
 def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Monitoring | None:
     """Return the plan of scraping a variant. None if the stack has no scraper."""

@@ -5,17 +5,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 Style = Literal["timeseries", "stat", "state-timeline"]
+Side = Literal["above", "below"]
 COLUMNS = 24
 """Number of columns of a dashboard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query of PromQL. `$__rate_interval` in it is the window over which the drawing program wants rates."""
+    """A query of PromQL. `$__rate_interval` in it is the window over which the drawing program takes rates."""
 
     expression: str
     legend: str
     """Name of a series of the result, in which `{{label}}` stands for the value of a label."""
+    interval: str | None = None
+    """Longest time between two samples of a series; None if nothing of the service is scraped. The drawing program
+    takes rates over at least four of these times (grafana v11.6.0, pkg/promlib/models/query.go,
+    calculateRateInterval)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,9 @@ class Panel:
     """Number of columns."""
     queries: tuple[Query, ...]
     limit: float | None = None
-    """Value above which something is wrong; None if no such value is known."""
+    """Value from which on something is wrong; None if no such value is known."""
+    wrong: Side = "above"
+    """Side of the limit on which something is wrong."""
     may_lack: str = ""
     """Condition under which the queries return nothing, although the service runs; empty if they always return data."""
 
@@ -73,8 +80,13 @@ class Boards:
     """The dashboards of a stack."""
 
     services: Mapping[str, Board]
-    """Dashboards of services, by key. Services of which nothing is scraped have none."""
-    overview: Board
-    """The dashboard of all services."""
+    """Dashboards of services, by key. Services without pods that the stack makes have none."""
+    overviews: tuple[Board, ...]
+    """The dashboard of all services. A stack with many services has several, because a ConfigMap has at most 1 MiB."""
     in_existing_namespace: bool
     """Whether all ConfigMaps are in a namespace that the configuration names for them, and that must exist."""
+
+    @property
+    def overview(self) -> Board:
+        """Return the first overview."""
+        return self.overviews[0]

@@ -20,6 +20,8 @@ TAG = "inference-stacks"
 """Tag of every dashboard, by which dashboards link to each other."""
 OWNER = "/overview"
 """Owner of the overview. It is no key of a service, because keys have no slash."""
+MOST_SERVICES = 50
+"""Maximum number of services of an overview. The queries about a service have up to 16 KiB."""
 _INTERVAL = "$__rate_interval"
 _LONGEST_UID = 40
 """Maximum number of characters of a dashboard's identity (grafana v11.6.0, pkg/util/shortid_generator.go,
@@ -31,15 +33,17 @@ _HUNDRED = 100
 def plan(
     spec: Dashboards | None, services: Iterable[WatchedService], stack: StackName, namespace: str
 ) -> Boards | None:
-    """Return the dashboards of a stack. `services` are those whose metrics are scraped.
+    """Return the dashboards of a stack. `services` are those with pods that the stack makes.
 
-    `namespace` is that of the stack, for the overview. None if the stack has no dashboards, or if nothing is scraped.
+    `namespace` is that of the stack, for the overview. None if the stack has no dashboards, or no such service.
     """
     watched = list(services)
     if spec is None or not watched:
         return None
     boards = {service.key: _of_service(service, stack, spec) for service in watched}
-    return Boards(boards, _overview(watched, stack, namespace, spec), spec.namespace is not None)
+    pages = [watched[first : first + MOST_SERVICES] for first in range(0, len(watched), MOST_SERVICES)]
+    overviews = tuple(_overview(page, number, stack, namespace, spec) for number, page in enumerate(pages, start=1))
+    return Boards(boards, overviews, spec.namespace is not None)
 
 
 def _of_service(service: WatchedService, stack: StackName, spec: Dashboards) -> Board:
@@ -53,49 +57,65 @@ def _of_service(service: WatchedService, stack: StackName, spec: Dashboards) -> 
         annotations=spec.annotations,
         title=f"{service.key} · {stack.project}/{stack.stack}",
         tags=(TAG, stack.label),
-        rows=tuple(_rows(panels.table().services, [service], is_overview=False)),
+        rows=tuple(_rows(panels.table().services, [service])),
     )
 
 
-def _overview(services: list[WatchedService], stack: StackName, namespace: str, spec: Dashboards) -> Board:
-    """Return the overview of a stack. `namespace` is that of the ConfigMap if the configuration names none."""
-    uid = _uid(stack, "")
+def _overview(services: list[WatchedService], number: int, stack: StackName, namespace: str, spec: Dashboards) -> Board:
+    """Return an overview of services of a stack, with its number.
+
+    `namespace` is that of the ConfigMap if the configuration names none.
+    """
+    key = ""
+    title = "Inference services"
+    if number > 1:
+        key = f"/{number}"
+        title = f"{title} {number}"
+    uid = _uid(stack, key)
     return Board(
         uid=uid,
         name=f"inference-overview-{uid[:_HASH]}",
         namespace=spec.namespace or namespace,
         labels=spec.labels,
         annotations=spec.annotations,
-        title=f"Inference services · {stack.project}/{stack.stack}",
+        title=f"{title} · {stack.project}/{stack.stack}",
         tags=(TAG, stack.label),
-        rows=tuple(_rows(panels.table().overview, services, is_overview=True)),
+        rows=tuple(_rows(panels.table().overview, services)),
     )
 
 
 def _uid(stack: StackName, key: str) -> str:
-    """Return the identity of a dashboard; the key is empty for the overview."""
+    """Return the identity of a dashboard. The key is empty for the first overview, and `/2` for the second."""
     return hashlib.sha256(f"{stack}/{key}".encode()).hexdigest()[:_LONGEST_UID]
 
 
-def _rows(rows: Iterable[RowSpec], services: list[WatchedService], *, is_overview: bool) -> Iterator[PanelRow]:
+def _rows(rows: Iterable[RowSpec], services: list[WatchedService]) -> Iterator[PanelRow]:
     for row in rows:
-        drawn = [panel for spec in row.panels for panel in _panel(spec, services, is_overview=is_overview)]
+        drawn = [panel for spec in row.panels for panel in _panel(spec, services)]
         if drawn:
             yield PanelRow(row.title, tuple(drawn))
 
 
-def _panel(spec: PanelSpec, services: list[WatchedService], *, is_overview: bool) -> Iterator[Panel]:
+def _panel(spec: PanelSpec, services: list[WatchedService]) -> Iterator[Panel]:
     """Yield the panel of a row of the table, if a service has all that the panel needs."""
-    queries = tuple(query for service in services for query in _queries(spec, service))
-    if not queries:
+    queries = {service.key: tuple(_queries(spec, service)) for service in services}
+    drawn = [service for service in services if queries[service.key]]
+    if not drawn:
         return
-    limit = None
-    if not is_overview or spec.limit not in panels.OF_SERVICE:
-        limit = _limit(spec, services[0])
     description = spec.says
     if spec.lacks:
         description = f"{description} Empty if {spec.lacks}."
-    yield Panel(spec.title, description, spec.style, spec.unit, spec.width, queries, limit, spec.lacks)
+    yield Panel(
+        title=spec.title,
+        description=description,
+        style=spec.style,
+        unit=spec.unit,
+        width=spec.width,
+        queries=tuple(query for service in drawn for query in queries[service.key]),
+        limit=_common_limit(spec, drawn),
+        wrong=spec.wrong,
+        may_lack=spec.lacks,
+    )
 
 
 def _queries(spec: PanelSpec, service: WatchedService) -> Iterator[Query]:
@@ -123,17 +143,16 @@ def _queries_of_scope(spec: PanelSpec, scope: SeriesScope, service: WatchedServi
     for query in spec.queries:
         expression = metrics.resolve(query.expr, scope, values)
         if expression is not None:
-            yield Query(expression, Template(query.legend).substitute(names).strip())
+            yield Query(expression, Template(query.legend).substitute(names).strip(), service.interval)
 
 
 def _values(spec: PanelSpec, service: WatchedService) -> Mapping[str, str]:
     """Return the values of the placeholders in the queries of a panel."""
-    pods = sorted({*service.workloads, *service.pickers})
     values = {
         **service.values,
         "interval": _INTERVAL,
         "workloads": "|".join(sorted(service.workloads)),
-        "pods": f"({'|'.join(pods)})-.+",
+        "pods": "|".join(sorted(service.pods)),
     }
     slo = service.slo
     if slo is not None:
@@ -154,11 +173,15 @@ def _percent(spec: PanelSpec, slo: Slo) -> float | None:
     return None
 
 
+def _common_limit(spec: PanelSpec, services: Iterable[WatchedService]) -> float | None:
+    """Return the limit of a panel that shows services; None if their limits differ."""
+    limits = {_limit(spec, service) for service in services}
+    return limits.pop() if len(limits) == 1 else None
+
+
 def _limit(spec: PanelSpec, service: WatchedService) -> float | None:
     """Return the value from which on a panel shows something wrong; None if the service sets none."""
     slo = service.slo
-    if spec.limit == "replicas":
-        return float(service.max_replicas) or None
     if slo is None or not isinstance(spec.limit, str):
         return spec.limit if isinstance(spec.limit, float) else None
     if spec.limit == "burn":

@@ -16,10 +16,8 @@ from planning.serving import Workload
 
 WINDOW = "5m"
 """Window of the recorded series whose counters are taken; those of all windows are the same."""
-_RATE = re.compile(
-    rf'(?P<minus>-\s*sum by \([^)]*\) \(\s*)?rate\((?P<selector>(?:[^"\[\]]|"(?:[^"\\]|\\.)*")+)\[{WINDOW}\]\)'
-)
-"""Rate of a counter, and whether the sum that it begins is subtracted."""
+_RATE = re.compile(rf'rate\((?P<selector>(?:[^"\[\]]|"(?:[^"\\]|\\.)*")+)\[{WINDOW}\]\)')
+"""Rate of a counter."""
 _NAMES: Mapping[str, tuple[str, str]] = {
     "errors": ("requests", "failures"),
     "ttft": ("ttft", "slow_ttft"),
@@ -48,6 +46,8 @@ class VariantCounters:
     """Selector of the series that tell of each scrape whether it succeeded."""
     serving_roles: tuple[str, ...]
     """Values of the label for the role of the targets that serve requests."""
+    destinations: tuple[str, ...]
+    """Roles whose pods serve requests, whether they are scraped or not."""
     gates: Mapping[str, GateCounters]
     """Counters by the name of the gate. A gate whose series the variant lacks is left out."""
 
@@ -59,7 +59,7 @@ def counters(variants: Iterable[ObservedVariant], service: Service) -> Mapping[s
     # The gate for errors counts requests of a service without an objective for its availability, too.
     objectives = {
         f"{service.slo.source}_counts": FACT,
-        "availability": FACT,
+        "requests": FACT,
         **burn_rates.bound_values(service.slo),
     }
     return {variant.context.variant_name: _of_variant(variant, objectives) for variant in variants}
@@ -74,6 +74,7 @@ def _of_variant(variant: ObservedVariant, objectives: Mapping[str, str]) -> Vari
     return VariantCounters(
         targets=targets,
         serving_roles=tuple(workload.role for workload in serving),
+        destinations=tuple(workload.role for workload in variant.workloads if workload.stage.is_destination),
         gates=of(burn_rates.recordings(scope, {**variant.values, **objectives})),
     )
 
@@ -103,6 +104,10 @@ def _counters(requests: str, bad: str) -> GateCounters:
 
 
 def _rates(expression: str) -> Iterator[tuple[str, bool]]:
-    """Yield the selector of each rate in a query, and whether the rate is subtracted."""
+    """Yield the selector of each rate in a query, and whether the rate is subtracted. Nothing is added after that."""
+    is_subtracted = False
+    end = 0
     for match in _RATE.finditer(expression):
-        yield match["selector"].strip(), match["minus"] is not None
+        is_subtracted = is_subtracted or "-" in expression[end : match.start()]
+        end = match.end()
+        yield match["selector"].strip(), is_subtracted

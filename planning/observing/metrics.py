@@ -117,6 +117,14 @@ def bounds(kind: str, name: str, scope: SeriesScope) -> tuple[float, ...]:
     return engine_series.bounds(scope.engine, engine_name)
 
 
+def bucket_family(name: str, scope: SeriesScope) -> str | None:
+    """Return the key of `engine_series.BUCKETS_FLAG` for a histogram of an engine; None if no key sets its bounds."""
+    engine_name = _engine(name, scope.engine)
+    if scope.engine is None or engine_name is None:
+        return None
+    return engine_series.bucket_family(scope.engine, engine_name)
+
+
 def reports(kind: str, name: str, scope: SeriesScope) -> bool:
     """Tell whether a metric of an engine or a picker is reported in a scope. `kind` is `engine` or `picker`."""
     return _series(kind, name, scope) is not None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from models import flags
 from models.objectives import Slo
@@ -12,7 +13,7 @@ from planning.observing import burn_rates
 from planning.observing.alerts import Subject
 from planning.observing.metrics import NAMESPACE_LABEL, SeriesScope
 from planning.picker import Picker, several_pickers
-from planning.picker.config import holds_requests
+from planning.picker.config import asks_over_tls, holds_requests
 from planning.releases import engine_versions
 from planning.releases.engine_versions import EngineVersion
 from planning.releases.picker_facts import PickerMetricFacts, PickerMetricName
@@ -24,6 +25,8 @@ FACT = ""
 """Value of a fact that holds."""
 _WAKE_MARGIN = 120
 """Seconds that a pod may need to get requests after it is ready."""
+_WEIGHT_WAIT = 1800
+"""Seconds, beside the start of a pod, for which the share of a canary may differ from its weight."""
 _MOST_SEQUENCES = "--max-num-seqs"
 _RESTARTS = 4
 """Times to load the model in which restarts are counted."""
@@ -31,9 +34,9 @@ _LEAST_RESTARTS = 3600
 _HOUR, _MINUTE = 3600, 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ObservedVariant:
-    """A variant with what is scraped of it."""
+    """A variant with what is scraped of it. Each value is computed when it is read first, and only once."""
 
     context: VariantContext
     workloads: tuple[Workload, ...]
@@ -44,13 +47,13 @@ class ObservedVariant:
     storage: StoragePlan | None
     monitoring: Monitoring
 
-    @property
+    @cached_property
     def scope(self) -> SeriesScope:
         """Return the scope of the series of the variant. Of several versions of its engines, the oldest counts."""
         numbers = [number for number in map(self._version, self._destinations) if number is not None]
         return self._scope(min(numbers, key=engine_versions.order, default=None))
 
-    @property
+    @cached_property
     def values(self) -> dict[str, str]:
         """Return the values of placeholders and facts about the variant."""
         values = {
@@ -62,9 +65,14 @@ class ObservedVariant:
             **self._of_picker(),
             **self._of_claim(),
         }
-        if self._destinations:
+        if any(workload.max_replicas for workload in self._destinations):
             values["engines"] = FACT
         return values
+
+    @property
+    def start(self) -> int:
+        """Return the seconds until a new pod that gets requests of clients must be ready."""
+        return max(workload.cold_start.start for workload in self.workloads if workload.stage.is_destination)
 
     def role_subjects(self) -> Iterator[Subject]:
         """Yield the roles."""
@@ -89,6 +97,16 @@ class ObservedVariant:
         return {**service_labels(self.context), VARIANT_LABEL: self.context.variant_name}
 
     @property
+    def counts_requests(self) -> bool:
+        """Tell whether all requests of clients are counted: whether a vLLM that is scraped answers each of them.
+
+        Other engines than vLLM have no counter of answers with the names of vLLM.
+        """
+        destinations = {workload.role for workload in self.workloads if workload.stage.is_destination}
+        counted = {workload.role for workload in self._destinations if self._version(workload) is not None}
+        return bool(destinations) and counted == destinations
+
+    @cached_property
     def _destinations(self) -> tuple[Workload, ...]:
         """Return the workloads that get the requests of clients and are scraped."""
         scraped = self.monitoring.roles
@@ -102,7 +120,7 @@ class ObservedVariant:
         names = self.context.names
         return SeriesScope(names.namespace, names.service, names.variant_name, engine, self._picker_metrics)
 
-    @property
+    @cached_property
     def _picker_metrics(self) -> dict[PickerMetricName, PickerMetricFacts]:
         """Return the metrics that the picker reports with its features; none if it is not scraped."""
         if self.picker is None or self.monitoring.picker is None:
@@ -127,12 +145,13 @@ class ObservedVariant:
 
     def _of_picker(self) -> dict[str, str]:
         if self.picker is None:
-            return {"no_picker": FACT}
+            return {"picker_unread": FACT}
         values = {"picker_name": self.context.names.picker, "picker_start": duration(self.picker.start)}
         values["fail_open" if self.picker.failure_mode == "FailOpen" else "fail_close"] = FACT
-        if self.monitoring.picker is not None:
-            values["picker"] = FACT
-        waits = [workload.cold_start.requests.wait for workload in self.workloads]
+        values["picker_unread" if self.monitoring.picker is None else "picker"] = FACT
+        if not asks_over_tls(self.context.spec, self.context.release.picker):
+            values["plain_metrics"] = FACT
+        waits = [workload.cold_start.requests.busy_wait for workload in self.workloads]
         limits = [wait.seconds for wait in waits if wait is not None and wait.seconds]
         if limits:
             values["half_ttl"] = f"{Decimal(min(limits)) / 2:f}"
@@ -150,6 +169,11 @@ class ObservedVariant:
         return {"claim": self.storage.claim.name, "claim_share": f"{(1 + filled) / 2:.3f}"}
 
 
+def are_compared(variants: tuple[ObservedVariant, ...]) -> bool:
+    """Tell whether the requests to a canary are compared with those to its primary, as engines of both count them."""
+    return len(variants) > 1 and all("engines" in variant.values and variant.counts_requests for variant in variants)
+
+
 def service_labels(primary: VariantContext) -> dict[str, str]:
     """Return the labels of alerts about a service."""
     return {NAMESPACE_LABEL: primary.namespace, SERVICE_LABEL: primary.names.service}
@@ -159,14 +183,17 @@ def service_subject(variants: tuple[ObservedVariant, ...], slo: Slo | None) -> S
     """Return a service. `variants` are its primary and its canary, as far as they are scraped."""
     primary = next(variant.context for variant in variants)
     roles = dict.fromkeys(role for variant in variants for role in variant.values["destinations"].split("|") if role)
-    values = {"service": primary.key, "destinations": "|".join(roles)}
+    values = {"service": primary.key, "destinations": "|".join(roles), **burn_rates.request_values()}
     if slo is not None:
         values |= burn_rates.thresholds(slo)
-    if len(variants) > 1 and all("engines" in variant.values for variant in variants):
+    if slo is None or slo.source == "engine":
+        values["engine_counts"] = FACT
+    if are_compared(variants):
         values["canary"] = FACT
         canary = primary.service.canary
         if canary is not None and not canary.headers:
             values["weight"] = f"{Decimal(canary.weight) / 100:f}"
+            values["weight_wait"] = duration(_WEIGHT_WAIT + max(variant.start for variant in variants))
     scope = SeriesScope(primary.namespace, primary.names.service)
     return Subject("service", scope, service_labels(primary), values)
 
@@ -197,14 +224,19 @@ def scraped_pods(workload: Workload) -> int:
 
 
 def pod_names(workload: Workload) -> str:
-    """Return a regular expression for the names of a workload's pods.
+    """Return a regular expression for the names of a workload's pods."""
+    if workload.kind == "Deployment":
+        return pods_of_deployment(workload.name)
+    return f"{workload.name}-[0-9]+(-[0-9]+)?"
+
+
+def pods_of_deployment(name: str) -> str:
+    """Return a regular expression for the names of a Deployment's pods.
 
     Kubernetes cuts the names of ReplicaSets before it adds five characters to them (kubernetes v1.34,
     staging/src/k8s.io/apiserver/pkg/storage/names/generate.go), so that the hyphen between them may lack.
     """
-    if workload.kind == "Deployment":
-        return f"{workload.name}-[a-z0-9]+(-[a-z0-9]{{5}})?"
-    return f"{workload.name}-[0-9]+(-[0-9]+)?"
+    return f"{name}-[a-z0-9]+(-[a-z0-9]{{5}})?"
 
 
 def duration(seconds: int) -> str:

@@ -9,7 +9,7 @@ from models.objectives import Slo
 from planning.observing import alerts, burn_rates
 from planning.observing.alerts import Alert
 from planning.observing.burn_rates import Recording
-from planning.observing.observed import FACT, ObservedVariant, service_subject
+from planning.observing.observed import FACT, ObservedVariant, are_compared, service_subject
 
 INTERVAL = "30s"
 """Time between two evaluations of a group."""
@@ -60,18 +60,23 @@ def plan(rules: AlertRules | None, variants: tuple[ObservedVariant, ...], slo: S
 
 def _groups(variants: tuple[ObservedVariant, ...], slo: Slo | None) -> Iterator[RuleGroup]:
     for variant in variants:
-        subject = variant.subject(_objectives(slo))
+        subject = variant.subject(_objectives(variants, slo))
         recordings = tuple(burn_rates.recordings(subject.scope, subject.values))
         of_roles = tuple(alert for role in variant.role_subjects() for alert in alerts.of(role))
         yield RuleGroup(variant.context.variant_name, recordings, (*alerts.of(subject), *of_roles))
     yield RuleGroup("service", (), tuple(alerts.of(service_subject(variants, slo))))
 
 
-def _objectives(slo: Slo | None) -> dict[str, str]:
-    """Return the values of placeholders for the recorded series of a service's objectives."""
-    if slo is None:
-        return {}
-    values = {f"{slo.source}_counts": FACT, **burn_rates.bound_values(slo)}
-    if slo.availability is not None:
-        values["availability"] = FACT
+def _objectives(variants: tuple[ObservedVariant, ...], slo: Slo | None) -> dict[str, str]:
+    """Return the values of placeholders for the recorded series of a service.
+
+    Requests are recorded for an objective, and for the comparison of a canary unless pickers count.
+    """
+    values = dict[str, str]()
+    if slo is not None:
+        values = {f"{slo.source}_counts": FACT, **burn_rates.bound_values(slo)}
+        if slo.availability is not None:
+            values["requests"] = FACT
+    if are_compared(variants) and "picker_counts" not in values:
+        values |= {"engine_counts": FACT, "requests": FACT}
     return values

@@ -8,10 +8,8 @@ from pydantic import Field
 
 from models.base import Spec
 from planning.ground import tables
-from planning.observing.board_records import Style
+from planning.observing.board_records import Side, Style
 
-OF_SERVICE = frozenset({"ttft", "tpot", "replicas"})
-"""Limits that differ between services."""
 _ENGINE_SERIES = re.compile(r"\bengine:")
 
 
@@ -40,8 +38,10 @@ class PanelSpec(Spec):
     needs: list[str] = Field(default=[])
     """Features without which the panel is left out."""
     queries: list[QuerySpec]
-    limit: Literal["ttft", "tpot", "burn", "replicas"] | float | None = None
+    limit: Literal["ttft", "tpot", "burn"] | float | None = None
     """Value that is drawn as a border."""
+    wrong: Side = "above"
+    """Side of the border on which something is wrong."""
     lacks: str = ""
     """Why the panel of a service that runs may be empty."""
 

@@ -4,7 +4,6 @@ from bisect import bisect
 from collections.abc import Iterator
 from decimal import Decimal
 
-from models import flags
 from models.objectives import Latency, Slo
 from models.paths import Path
 from models.problems import Problem, warning
@@ -13,6 +12,7 @@ from models.vocabulary import milliseconds
 from planning.observing import burn_rates, metrics
 from planning.observing.metrics import SeriesScope
 from planning.picker.context import PickerContext
+from planning.releases import engine_series
 from planning.releases.engine_versions import EngineVersion
 from planning.variant.context import RoleContext, VariantContext
 
@@ -21,7 +21,6 @@ _SHORTEST_WINDOW = 300_000
 _SAMPLES = 4
 """Samples that a rate over the shortest window needs, so that a lost one does no harm (Prometheus documentation,
 Querying, rate)."""
-_BUCKETS = "--custom-histogram-buckets"
 _NOUNS = {"ttft": "the time to the first token", "tpot": "the time per output token"}
 _UNCHECKED = "make sure that it is the bound of a bucket"
 _PREDICTOR = "latencyPredictor"
@@ -66,18 +65,27 @@ def judge_variant(
 
 
 def _scrapes(variant: VariantContext) -> Iterator[Problem]:
-    """Warn of scraping that is too rare for rules, or that leaves out a whole variant."""
+    """Reject scraping that is too rare for rules, and warn of scraping that almost is or that leaves out a variant.
+
+    A series without a sample in the last five minutes counts as absent, so that alerts about absence would always fire.
+    """
     spec = variant.spec.metrics
     if variant.existing_pool is not None:
         return
     at = variant.path / "metrics"
     scrapes_picker = spec.picker and variant.has_picker
+    remedy = f"write {_SHORTEST_WINDOW // _SAMPLES // 1000}s or less"
     if not scrapes_picker and not (spec.decode and variant.spec.runs_pods):
         what = "leaves the alerts about requests without series, because neither engines nor the picker are scraped"
         yield warning(at, what, "set metrics.decode: true")
+    elif milliseconds(spec.interval) >= _SHORTEST_WINDOW:
+        what = f"leaves rules no two samples in their shortest window, 5m ({spec.interval})"
+        yield Problem(
+            at / "interval", what, f"{remedy}, or remove observability.rules", (Path("observability", "rules"),)
+        )
     elif milliseconds(spec.interval) * _SAMPLES > _SHORTEST_WINDOW:
         what = f"leaves rules fewer than {_SAMPLES} samples in their shortest window, 5m ({spec.interval})"
-        yield warning(at / "interval", what, f"write {_SHORTEST_WINDOW // _SAMPLES // 1000}s or less")
+        yield warning(at / "interval", what, remedy)
 
 
 def _of_engines(variant: VariantContext, slo: Slo, roles: tuple[RoleContext, ...]) -> Iterator[Problem]:
@@ -105,17 +113,21 @@ def _bounds_of_engine(role: RoleContext, slo: Slo, version: EngineVersion) -> It
     scope = SeriesScope(role.variant.namespace, role.variant.names.service, engine=version.number)
     who = f"vLLM {version.number}, which {role.path} runs"
     depends_on = (role.path / "engine" / "image", Path("release"))
-    own_buckets = any(flag.name == _BUCKETS for flag in flags.parse(role.role.engine.args))
+    own_bounds = engine_series.own_bounds(role.role.engine.args)
     for name, latency in burn_rates.latencies(slo).items():
         at = _slo_path(role.variant) / name
-        if not version.is_known or own_buckets:
-            reason = (
-                f"{role.path} sets {_BUCKETS}" if own_buckets else f"the version of vLLM in {role.image} is unknown"
-            )
+        family = metrics.bucket_family(name, scope) or ""
+        if not version.is_known or own_bounds is None:
+            reason = f"the version of vLLM in {role.image} is unknown"
+            if version.is_known:
+                reason = f"{role.path} sets {engine_series.BUCKETS_FLAG} to no ascending lists of bounds"
             yield warning(at / "within", f"is not checked, because {reason} ({latency.within})", _UNCHECKED)
         elif not metrics.reports("engine", f"{name}_bucket", scope):
             what = f"needs {_NOUNS[name]}, which is not measured by {who}"
             yield Problem(at, what, "use a newer image, or remove it", depends_on, names_service=True)
+        elif family in own_bounds:
+            setter = f"{role.path}, which sets {engine_series.BUCKETS_FLAG}"
+            yield from _bound(at, latency, setter, own_bounds[family], (role.path / "engine" / "args",))
         else:
             yield from _bound(at, latency, who, metrics.bounds("engine", name, scope), depends_on)
 

@@ -1,9 +1,11 @@
 """Features and scopes of a service, as dashboards see it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from models.objectives import Slo
+from models.vocabulary import milliseconds
+from planning.observing import observed
 from planning.observing.metrics import SeriesScope
 from planning.observing.observed import ObservedVariant
 from planning.releases import engine_series
@@ -19,13 +21,13 @@ class WatchedVariant:
     engines: tuple[SeriesScope, ...]
     """Scopes of the series of engines, one for each version. Empty if none is a vLLM whose metrics are scraped."""
     features: frozenset[str]
-    """`engine`, `picker` and `prefill`, if the variant has them and they are scraped, and the conditions of
-    `series-conditions.yaml` that one of its engines fulfils."""
+    """`engine`, `picker` and `prefill`, if the variant has them and they are scraped, `requests`, if all requests of
+    its clients are counted, and the conditions of `series-conditions.yaml` that one of its engines fulfils."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedService:
-    """A service whose metrics are scraped."""
+    """A service whose pods the stack makes."""
 
     key: str
     name: str
@@ -36,14 +38,14 @@ class WatchedService:
     """The primary and the canary, as far as they are scraped."""
     workloads: tuple[str, ...]
     """Names of the objects that make the serving pods."""
-    pickers: tuple[str, ...]
-    """Names of the Deployments of pickers."""
-    max_replicas: int
-    """The largest number of replicas of all roles of all variants."""
+    pods: tuple[str, ...]
+    """Regular expressions for the names of the serving pods and of the pickers' pods."""
     values: Mapping[str, str]
     """Values of placeholders that tell requests apart."""
     has_rules: bool
     """Whether a Prometheus records series of the service and has alerts about it."""
+    interval: str | None
+    """Longest time between two scrapes of a pod of the service; None if none is scraped."""
 
     @property
     def features(self) -> frozenset[str]:
@@ -52,14 +54,22 @@ class WatchedService:
 
     @property
     def own_features(self) -> frozenset[str]:
-        """Return the features of the service alone: `canary`, `claim`, `rules` and the names of objectives."""
+        """Return the features of the service alone.
+
+        They are `canary`, if all requests of both variants are counted, `claim`, `pods`, `rules`, `scraped` and the
+        names of objectives.
+        """
         features = set[str]()
-        if len(self.variants) > 1:
+        if len(self.variants) > 1 and all("requests" in variant.features for variant in self.variants):
             features.add("canary")
+        if self.interval is not None:
+            features.add("scraped")
         if self.has_rules:
             features.add("rules")
         if "claim" in self.values:
             features.add("claim")
+        if self.workloads:
+            features.add("pods")
         if self.slo is not None:
             objectives = {"availability": self.slo.availability, "ttft": self.slo.ttft, "tpot": self.slo.tpot}
             features.update(name for name, objective in objectives.items() if objective is not None)
@@ -87,6 +97,7 @@ def of_service(
         raise ValueError("nothing of this service is scraped")
     first = variants[0].context
     workloads = [workload for variant in variants for workload in variant.workloads]
+    destinations = dict.fromkeys(workload.role for workload in workloads if workload.stage.is_destination)
     return WatchedService(
         key=first.key,
         name=first.names.service,
@@ -94,11 +105,23 @@ def of_service(
         slo=slo,
         variants=tuple(_variant(variant, engines[variant.context.variant_name]) for variant in variants),
         workloads=tuple(workload.name for workload in workloads),
-        pickers=tuple(variant.context.names.picker for variant in variants if variant.picker is not None),
-        max_replicas=sum(workload.max_replicas for workload in workloads),
-        values=variants[0].values,
+        pods=tuple(_pods(variants)),
+        values={**variants[0].values, "destinations": "|".join(destinations)},
         has_rules=has_rules,
+        interval=_longest_interval(variants),
     )
+
+
+def _longest_interval(variants: Iterable[ObservedVariant]) -> str | None:
+    intervals = [scrape.interval for variant in variants for scrape in variant.monitoring.scrapes]
+    return max(intervals, key=milliseconds, default=None)
+
+
+def _pods(variants: Iterable[ObservedVariant]) -> Iterator[str]:
+    for variant in variants:
+        yield from map(observed.pod_names, variant.workloads)
+        if variant.picker is not None:
+            yield observed.pods_of_deployment(variant.context.names.picker)
 
 
 def _variant(variant: ObservedVariant, engines: Mapping[str, EngineContext]) -> WatchedVariant:
@@ -126,6 +149,8 @@ def _features(variant: ObservedVariant, scraped: Mapping[str, EngineContext]) ->
         yield "picker"
     if any(variant.versions.get(name) is not None for name in scraped):
         yield "engine"
+    if variant.counts_requests:
+        yield "requests"
     if variant.context.spec.prefill is not None:
         yield "prefill"
     for name, condition in engine_series.conditions().items():

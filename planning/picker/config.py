@@ -17,7 +17,7 @@ from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
 from planning.picker import encode, value_shapes, yaml_reader
-from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
+from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency, reads_tls_metrics
 from planning.picker.value_shapes import PluginReference
 from planning.releases import Release, engine_kinds
 from planning.releases.picker_facts import Additions, PickerFacts
@@ -123,6 +123,16 @@ def _with_names(template: object, names: Mapping[str, str]) -> object:
 def serves_tls(spec: Variant) -> bool:
     """Tell whether the prefill pods of a variant use TLS for all that they serve, including metrics."""
     return spec.prefill is not None and spec.sidecar is not None and spec.sidecar.tls.prefill
+
+
+def asks_over_tls(spec: Variant, facts: PickerFacts) -> bool:
+    """Tell whether a data source of the picker asks pods for metrics by HTTPS.
+
+    Another one asks the same pods by HTTP, and each pod answers one of them alone.
+    """
+    if spec.endpoint_picker.preset == CUSTOM:
+        return reads_tls_metrics(custom(spec), facts)
+    return serves_tls(spec) and facts.tls_metrics is not None
 
 
 def metrics_path(spec: Variant, facts: PickerFacts) -> str:

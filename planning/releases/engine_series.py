@@ -4,14 +4,18 @@ The tables `engines/series.yaml` and `engines/series-labels.yaml` have ranges of
 the published wheels.
 """
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Literal, TypeVar
+from itertools import pairwise
+from typing import Literal, TypeVar, cast
 
 from pydantic import Field
 
+from models import flags
 from models.base import Spec
+from models.trees import mapping, sequence
 from planning.ground import tables
 from planning.ground.tables import Sourced
 from planning.releases import engine_versions
@@ -147,6 +151,44 @@ def depends_on_context_length(version: str, metric: str) -> bool:
 def bucket_family(version: str, metric: str) -> str | None:
     """Return the key in the value of `BUCKETS_FLAG` that replaces the bounds of a histogram; None if no key does."""
     return _of_version(_labels_table().families, version).get(metric)
+
+
+def own_bounds(arguments: Sequence[str]) -> Mapping[str, tuple[float, ...]] | None:
+    """Return the bounds that arguments of an engine set by `BUCKETS_FLAG`, by key. Empty if they set none.
+
+    A key may also stand after a dot in the name of the flag. None if the value is none that the engine accepts, or if
+    it is written in both ways.
+    """
+    relevant = [flag for flag in flags.parse(arguments) if flag.name.partition(".")[0] == BUCKETS_FLAG]
+    values = dict[str, object]()
+    for flag in relevant:
+        key = flag.name.removeprefix(BUCKETS_FLAG).removeprefix(".")
+        values[key] = _json(flag.value)
+    if "" in values:
+        whole = values.pop("")
+        if values or not isinstance(whole, dict):
+            return None
+        values = dict(mapping(cast("object", whole)))
+    bounds = {key: _ascending(value) for key, value in values.items()}
+    accepted = {key: row for key, row in bounds.items() if row}
+    return accepted if len(accepted) == len(bounds) else None
+
+
+def _json(text: str | None) -> object:
+    """Return the value of a text of JSON; None if it is none."""
+    try:
+        return json.loads(text or "")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _ascending(value: object) -> tuple[float, ...]:
+    """Return a list of numbers above zero in ascending order; empty if the value is something else."""
+    numbers = [number for number in sequence(value) if isinstance(number, int | float) and number > 0]
+    is_ascending = all(lower < upper for lower, upper in pairwise(numbers))
+    if not is_ascending or len(numbers) < len(sequence(value)):
+        return ()
+    return tuple(map(float, numbers))
 
 
 @cache

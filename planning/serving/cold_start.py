@@ -6,7 +6,7 @@ on, the cooldown alone keeps the pod that is loading (KEDA v2.20.1, pkg/scaling/
 RequestScale and scaleToZeroOrIdle; pkg/scalers/prometheus_scaler.go, GetMetricsAndActivity).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -58,6 +58,8 @@ class RequestTimes:
     """Time that a request waits for a pod; 0 for no limit. None if no key sets it."""
     wait_at: Path
     """Place of the section that sets the time that requests wait."""
+    busy_wait: Time | None
+    """Time that a request waits while the pool has pods; 0 for no limit. None if no key sets it."""
     holds: bool
     """Whether the picker keeps requests that no pod can take yet."""
     limit: Time | None
@@ -133,8 +135,9 @@ def of_requests(variant: VariantContext) -> RequestTimes:
     """Return the times of the requests to a variant. The rules have found no error."""
     section, wait_at = _flow_control(variant)
     return RequestTimes(
-        wait=_wait(section, wait_at),
+        wait=_wait(section, wait_at, (_EMPTY_POOL_TTL, _TTL)),
         wait_at=wait_at,
+        busy_wait=_wait(section, wait_at, (_TTL,)),
         holds=config.holds_requests(variant.spec),
         limit=_limit(variant),
         limit_counts_wait=variant.gateway is not None and gateways.counts_wait(variant.gateway),
@@ -223,13 +226,13 @@ def _flow_control(variant: VariantContext) -> tuple[Mapping[str, Any], Path]:
     return flow_control.model_dump(by_alias=True), at / FLOW_CONTROL
 
 
-def _wait(section: Mapping[str, Any], at: Path) -> Time | None:
-    """Return the time that requests wait while the pool has no pod; None if no key of flow control sets it.
+def _wait(section: Mapping[str, Any], at: Path, keys: Iterable[str]) -> Time | None:
+    """Return the time that requests wait, which the first of the keys sets that flow control has; None if none does.
 
     The times of priority bands count only while the pool has a pod (llm-d-router, pkg/epp/flowcontrol/controller,
     isExpired).
     """
-    for key in (_EMPTY_POOL_TTL, _TTL):
+    for key in keys:
         if isinstance(section.get(key), str):
             return _duration(section[key], at, key)
     return None

@@ -10,7 +10,7 @@ from judging.report import spending
 from judging.report.spending import SpendingQueries
 from tests.support import commands
 from tests.support.stacks import plan, tree
-from tests.support.traffic.prometheus_server import playing
+from tests.support.traffic.prometheus_server import matrix, playing
 
 H100 = "nvidia-h100-80gb"
 HPA = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
@@ -56,6 +56,7 @@ def test_hours_and_costs_stand_beside_those_that_are_expected(server, capsys, tm
     assert (chat.service, search.service) == ("chat", "search")
     server.values = {
         asked.read["chat"]: 100 * STEPS,
+        asked.covered["chat"]: 100 * STEPS,
         asked.read["search"]: 100 * STEPS,
         chat.requested: 260 * STEPS,
         search.scraped: 150 * STEPS,
@@ -76,7 +77,8 @@ def test_hours_and_costs_stand_beside_those_that_are_expected(server, capsys, tm
 def test_fewer_hours_than_expected_are_said_and_a_count_apart_is_not(server, capsys, tmp_path):
     asked = queries("30d")
     chat, *_ = asked.workloads
-    server.values = {asked.read["chat"]: 100 * STEPS, chat.requested: 150 * STEPS}
+    read = {asked.read["chat"]: 100 * STEPS, asked.covered["chat"]: 100 * STEPS}
+    server.values = {**read, chat.requested: 150 * STEPS}
     path = file(tmp_path)
     assert " fewer " in run(capsys, path, "--prometheus", server.url).output
     server.values[chat.requested] = 195 * STEPS
@@ -88,6 +90,13 @@ def test_a_prometheus_that_does_not_answer_is_an_error_and_no_cost(server, capsy
     end = run(capsys, file(tmp_path), "--prometheus", server.url)
     assert (end.code, end.output) == (1, "")
     assert "answered 403" in end.errors
+
+
+def test_a_prometheus_whose_series_have_no_samples_read_nothing(server, capsys, tmp_path):
+    server.answer = lambda *_: matrix([{"metric": {}, "values": []}])
+    end = run(capsys, file(tmp_path), "--prometheus", server.url)
+    assert (end.code, end.errors) == (0, "")
+    assert "Of chat, new, search, the Prometheus read nothing in that time." in end.output
 
 
 def test_the_configuration_names_the_prometheus(server, capsys, tmp_path):

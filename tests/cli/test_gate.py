@@ -7,20 +7,19 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 import yaml
 
 from cli import gate as command
-from cli import proposals
+from cli import proposals, schema
 from composition import gates
 from facts import hosts, prometheus
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import POD, ROUTE, Snapshot
+from planning.ground.snapshot import POD
 from tests.support import commands
-from tests.support.living_objects import Living
-from tests.support.stacks import GATEWAY, tree
 from tests.support.traffic import compared, prometheus_server
-from tests.support.traffic.compared import ComparedEngine
+from tests.support.traffic.compared import ComparedEngine, ComparedService
 
 ROOT = Path(__file__).parents[2]
 BAKE = 60
@@ -44,56 +43,17 @@ def played():
         yield server
 
 
-class Compared:
-    """A stack file, a cluster, and a Prometheus that has scraped the time since the last change."""
-
-    def __init__(self, server, monkeypatch, path):
-        self.server = server
-        self.path = path
-        self.living = Living()
-        self.changed_at = math.floor(time.time()) - 5 * 60 - SECONDS - 20
-        self.start = self.changed_at + 5 * 60
-        self.unread = {}
-        monkeypatch.setattr(gates.reader, "read", self.read)
-        self.set_times()
-        self.write()
-
-    def set_times(self):
-        text = f"{datetime.fromtimestamp(self.changed_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
-        for route in self.living.objects[ROUTE]:
-            route["metadata"] |= {"managedFields": [], "creationTimestamp": text}
-        for pod in self.living.objects[POD]:
-            for condition in pod["status"]["conditions"]:
-                condition["lastTransitionTime"] = text
-
-    def read(self, *_):
-        return Snapshot(datetime.now(UTC), {**self.living.objects, **self.unread})
-
-    def write(self, *edits, **options):
-        stack = tree(chat=compared.stack(**options)) | {
-            "namespace": "living",
-            "gateway": GATEWAY | {"version": "1.31.2"},
-            "observability": {
-                "metrics": {"type": "prometheus-operator"},
-                "prometheus": {"serverAddress": self.server.url},
-            },
-        }
-        for edit in edits:
-            edit(stack)
-        self.path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": stack}}))
-
-    def scrape(self, *engines, **options):
-        for engine in engines:
-            self.server.series += engine.series(self.start, SECONDS, **options)
-
-    def give(self, weight):
-        for ref in self.living.of("HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"]:
-            ref["weight"] = weight if "canary" in ref["name"] else 100 - weight
-
-
 @pytest.fixture
 def service(played, monkeypatch, tmp_path):
-    return Compared(played, monkeypatch, tmp_path / "Pulumi.dev.yaml")
+    compared_service = ComparedService(tmp_path / "Pulumi.dev.yaml", played.url, SECONDS)
+    compared_service.server = played
+    monkeypatch.setattr(gates.reader, "read", compared_service.read)
+    return compared_service
+
+
+def scrape(service, *engines, **options):
+    for engine in engines:
+        service.server.series += engine.series(service.start, SECONDS, **options)
 
 
 def primary(**options):
@@ -109,6 +69,7 @@ def document(capsys, *arguments):
     assert result.errors == ""
     content = json.loads(result.output)
     assert content["exitCode"] == result.code
+    jsonschema_rs.validate(schema.of_gate(), content)
     return content
 
 
@@ -119,7 +80,7 @@ def counted(content, gate, variant):
 
 def test_a_canary_that_is_not_worse_passes_with_the_numbers_that_the_engines_counted(service, capsys):
     engines = [*primary(per_minute=60), *canary(per_minute=60)]
-    service.scrape(*engines)
+    scrape(service, *engines)
     content = document(capsys)
     assert content["exitCode"] == 0
     for variant in ("primary", "canary"):
@@ -133,7 +94,7 @@ def test_a_canary_that_is_not_worse_passes_with_the_numbers_that_the_engines_cou
 
 
 def test_a_canary_that_is_worse_fails_and_both_are_told(service, capsys):
-    service.scrape(*primary(), *canary(bad=0.2))
+    scrape(service, *primary(), *canary(bad=0.2))
     result = commands.ended(capsys, "gate", "dev")
     assert (result.code, result.errors) == (8, "")
     assert "chat · worse" in result.output
@@ -141,14 +102,14 @@ def test_a_canary_that_is_worse_fails_and_both_are_told(service, capsys):
 
 
 def test_a_canary_without_requests_is_undecided(service, capsys):
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     content = document(capsys)
     assert content["exitCode"] == 6
     assert content["services"][0]["lacking"] == {"requests": 500, "minutes": None}
 
 
 def test_a_canary_that_nobody_scrapes_is_not_measured(service, capsys):
-    service.scrape(*primary())
+    scrape(service, *primary())
     content = document(capsys)
     assert content["exitCode"] == 1
     assert "Prometheus scrapes no target of the variant" in {row["reason"] for row in content["services"][0]["gates"]}
@@ -167,7 +128,7 @@ def test_restarts_and_a_gap_of_two_minutes_change_the_counts_by_what_nobody_scra
         *primary(per_minute=60, restarts=(700, 2000)),
         *canary(per_minute=60, restarts=(1300,)),
     ]
-    service.scrape(*engines, gaps=((1000, 1120),))
+    scrape(service, *engines, gaps=((1000, 1120),))
     content = document(capsys)
     for variant, restarts in (("primary", 2), ("canary", 1)):
         truth = sum(engine.truth.requests for engine in engines if engine.variant == variant)
@@ -179,7 +140,7 @@ def test_restarts_and_a_gap_of_two_minutes_change_the_counts_by_what_nobody_scra
 def test_before_the_warm_up_is_over_nothing_is_counted(service, capsys):
     service.changed_at = math.floor(time.time()) - 60
     service.set_times()
-    service.scrape(*primary(), *canary())
+    scrape(service, *primary(), *canary())
     content = document(capsys)
     assert content["exitCode"] == 6
     assert content["services"][0]["minutes"] == 0
@@ -201,6 +162,15 @@ def test_a_pod_that_is_not_ready_leaves_nothing_to_compare(service, capsys):
     assert service.server.asked == []
 
 
+def test_a_pod_of_the_primary_that_is_not_ready_and_a_failed_scrape_hide_no_failure(service, capsys):
+    service.living.unready("chat-decode-75cd78877f-mr57b")
+    scrape(service, *primary(), *canary(bad=0.3))
+    for labels, samples in service.server.series:
+        if labels["__name__"] == "up" and labels["variant"] == "primary":
+            samples[60] = (samples[60][0], 0)
+    assert document(capsys)["exitCode"] == 8
+
+
 def test_a_weight_that_is_not_deployed_yet_is_told(service, capsys):
     service.write(weight=25)
     content = document(capsys)
@@ -214,23 +184,62 @@ def test_a_cluster_that_cannot_be_read_is_not_measured(service, capsys):
     service.unread = {POD: Unknown("it answered 403")}
     content = document(capsys)
     assert content["exitCode"] == 1
-    assert content["services"][0]["reason"] == "the cluster tells nothing of v1/Pod: it answered 403"
+    assert content["services"][0]["reason"] == (
+        "the cluster tells nothing of Pod: it answered 403; "
+        "bind the Roles that `python -m cli rights STACK --for gate` prints"
+    )
 
 
 def test_a_canary_that_gets_every_request_passes_without_a_comparison(service, capsys):
     service.write(weight=100)
     service.give(100)
-    content = document(capsys, "--propose")
+    content = document(capsys)
     assert content["exitCode"] == 0
     assert service.server.asked == []
-    assert content["services"][0]["proposal"]["weight"] is None
-    assert content["services"][0]["proposal"]["words"][0].startswith("fold the canary in")
+
+
+def served(service):
+    """Return the service of the stack file."""
+    return yaml.safe_load(service.path.read_text())["config"]["inference-stacks:stack"]["services"]["chat"]
+
+
+def test_a_canary_that_gets_every_request_is_folded_into_its_service(service, capsys):
+    image = "registry.example/vllm-openai:v0.31.0"
+
+    def edit(stack):
+        stack["services"]["chat"]["canary"]["engine"] = {"image": image}
+        stack["services"]["chat"]["engine"] = {"image": image.replace("31", "30"), "args": ["--seed=1"]}
+
+    service.write(edit, weight=100)
+    service.give(100)
+    before = served(service)
+    content = document(capsys, "--propose")
+    assert content["services"][0]["proposal"]["words"] == [
+        "services.chat.canary is folded into services.chat in Pulumi.dev.yaml"
+    ]
+    engine = {"image": image, "args": ["--seed=1"]}
+    assert served(service) == {key: value for key, value in before.items() if key != "canary"} | {"engine": engine}
+    assert document(capsys, "--propose")["services"] == []
+
+
+def test_a_canary_whose_keys_cannot_be_moved_is_left_as_it_is_with_the_way_to_fold_it_in(service, capsys):
+    def edit(stack):
+        stack["services"]["chat"]["canary"]["engine"] = {"args": ["--seed=7"]}
+        stack["services"]["chat"]["engine"] = {"args": ["--enforce-eager"]}
+
+    service.write(edit, weight=100)
+    service.give(100)
+    before = service.path.read_bytes()
+    proposal = document(capsys, "--propose")["services"][0]["proposal"]
+    assert (proposal["weight"], proposal["file"]) == (None, None)
+    assert proposal["words"][0].startswith("fold the canary in: move the keys of services.chat.canary")
+    assert service.path.read_bytes() == before
 
 
 def test_a_query_of_the_user_is_a_gate(service, capsys):
     query = 'sum(increase(refusals_total{variant="$variant",pod=~"x$"}[$window]))'
     service.write(queries={"refusals": {"bad": query, "all": query.replace("refusals", "answers"), "worse": 1}})
-    service.scrape(*primary(), *canary())
+    scrape(service, *primary(), *canary())
     for variant, bad in (("primary", 0), ("canary", 12)):
         text = query.replace("$variant", variant).replace("$window", "2m")
         service.server.values[text] = bad
@@ -241,8 +250,42 @@ def test_a_query_of_the_user_is_a_gate(service, capsys):
     assert counted(content, "refusals", "canary") == (60 * 30, 12 * 30)
 
 
+def scrape_pickers(service, canary_errors):
+    """Let the pickers count a request a second, and let some of a hundred of the canary's be errors."""
+    moments = range(service.start - 600, service.start + SECONDS, 15)
+    for variant, errors in (("primary", 1), ("canary", canary_errors)):
+        labels = {"namespace": service.namespace, "inference_service": "chat", "variant": variant}
+        labels |= {"job": "picker", "instance": f"10.0.0.{errors}:9090"}
+        counts = {
+            ("up", ""): [1] * len(moments),
+            ("llm_d_epp_request_total", ""): [15 * number for number in range(len(moments))],
+            ("llm_d_epp_request_error_total", "Internal"): [
+                15 * number * errors / 100 for number in range(len(moments))
+            ],
+        }
+        for (name, code), values in counts.items():
+            more = {"__name__": name} | ({"error_code": code} if code else {})
+            samples = list(zip(moments, values, strict=True))
+            service.server.series.append((labels | more, samples))
+
+
+@pytest.mark.parametrize(("canary_errors", "code"), [(2, 6), (30, 8), (1, 0)])
+def test_a_picker_that_counts_is_enough_where_engines_are_not_scraped(service, capsys, canary_errors, code):
+    def edit(stack):
+        chat = stack["services"]["chat"]
+        chat["slo"] = {"availability": 99.9, "source": "picker"}
+        chat["metrics"] = {"decode": False}
+        chat["canary"]["metrics"] = {"decode": False}
+        del chat["canary"]["gates"]["worse"]["ttft"]
+
+    service.write(edit)
+    scrape_pickers(service, canary_errors)
+    content = document(capsys)
+    assert (content["exitCode"], content["services"][0]["obstacles"]) == (code, [])
+
+
 def test_the_formats_tell_the_same(service, capsys):
-    service.scrape(*primary(), *canary(bad=0.2))
+    scrape(service, *primary(), *canary(bad=0.2))
     markdown = commands.ended(capsys, "gate", "dev", "--format", "markdown").output
     assert "### " in markdown
     assert "| errors |" in markdown
@@ -258,7 +301,7 @@ def edited(service, before):
 def test_a_pass_proposes_the_next_step_and_a_failure_0(service, capsys):
     service.write(weight=5, minRequests=50)
     service.give(5)
-    service.scrape(*primary(per_minute=60), *canary(per_minute=60))
+    scrape(service, *primary(per_minute=60), *canary(per_minute=60))
     before = service.path.read_text()
     content = document(capsys, "chat", "--propose", "Pulumi.dev.yaml")
     assert content["exitCode"] == 0
@@ -266,14 +309,14 @@ def test_a_pass_proposes_the_next_step_and_a_failure_0(service, capsys):
     assert content["services"][0]["proposal"]["weight"] == 25
     service.server.series.clear()
     service.give(25)
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     before = service.path.read_text()
     assert document(capsys, "--propose")["exitCode"] == 8
     assert edited(service, before) == [("          weight: 25", "          weight: 0")]
 
 
 def test_nothing_is_proposed_without_a_verdict(service, capsys):
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     before = service.path.read_text()
     content = document(capsys, "--propose")
     assert content["services"][0]["proposal"] is None
@@ -281,7 +324,7 @@ def test_nothing_is_proposed_without_a_verdict(service, capsys):
 
 
 def test_a_weight_that_cannot_be_edited_is_refused_after_the_verdict(service, capsys):
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     text = service.path.read_text().replace("weight: 50", "weight: &w 50")
     service.path.write_text(text)
     result = commands.ended(capsys, "gate", "dev", "--propose")
@@ -306,7 +349,7 @@ def test_a_base_file_is_edited_where_the_weight_was_written(service, capsys, tmp
     stack["extends"] = ["base.yaml"]
     service.path.write_text(yaml.safe_dump(whole))
     (tmp_path / "base.yaml").write_text(f"# a comment\n{yaml.safe_dump(base)}")
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     before = service.path.read_text()
     assert document(capsys, "--propose")["services"][0]["proposal"]["file"] == "base.yaml"
     assert service.path.read_text() == before
@@ -322,10 +365,10 @@ def test_waiting_ends_with_a_verdict_and_says_how_far_it_is(service, capsys, mon
         pauses.append(seconds)
         if len(pauses) == 2:
             service.server.series.clear()
-            service.scrape(*primary(), *canary(bad=0.3))
+            scrape(service, *primary(), *canary(bad=0.3))
 
     monkeypatch.setattr(command.time, "sleep", pause)
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     result = commands.ended(capsys, "gate", "dev", "--wait")
     assert result.code == 8
     assert pauses == [30, 30]
@@ -335,10 +378,49 @@ def test_waiting_ends_with_a_verdict_and_says_how_far_it_is(service, capsys, mon
     assert all(line.endswith("chat undecided: 500 requests more") for line in lines)
 
 
+def test_waiting_ends_when_the_time_is_over_without_a_verdict(service, capsys, monkeypatch):
+    service.write(worse={"errors": 0.01})
+    scrape(service, *primary(), *canary())
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        raise AssertionError
+
+    monkeypatch.setattr(command.time, "sleep", pause)
+    result = commands.ended(capsys, "gate", "dev", "--wait")
+    assert (result.code, pauses) == (6, [])
+    assert "the time is over without a verdict; " in " ".join(result.output.split())
+    assert "more" not in result.output
+    (compared_service,) = document(capsys)["services"]
+    assert (compared_service["isOver"], compared_service["lacking"]) == (True, None)
+
+
+def test_a_window_has_an_end(service, capsys):
+    service.changed_at -= 30 * 24 * 3600
+    service.set_times()
+    scrape(service, *primary(), *canary())
+    for labels, samples in service.server.series:
+        if labels["__name__"] == "up":
+            samples.insert(0, (service.changed_at + 300, 1))
+    content = document(capsys)
+    assert content["services"][0]["minutes"] == BAKE + 24 * 60
+    assert content["exitCode"] == 6
+
+
+def test_a_window_whose_begin_is_no_longer_stored_is_not_measured(service, capsys):
+    service.changed_at -= 3600
+    service.set_times()
+    scrape(service, *primary(), *canary(), before=0)
+    content = document(capsys)
+    assert content["exitCode"] == 1
+    assert "from the begin of the comparison" in content["services"][0]["gates"][0]["reason"]
+
+
 def test_waiting_ends_at_the_stated_time(service, capsys, monkeypatch):
     monkeypatch.setattr(command.time, "sleep", lambda _: None)
     monkeypatch.setattr(command._AskedGates, "deadline", lambda _: datetime.now(UTC))
-    service.scrape(*primary(), *canary(per_minute=0))
+    scrape(service, *primary(), *canary(per_minute=0))
     assert commands.ended(capsys, "gate", "dev", "--wait").code == 6
 
 
@@ -364,7 +446,6 @@ def test_what_lacks_is_told(service, capsys):
     assert "observability.prometheus.serverAddress: is missing" in mistake(capsys)
     assert commands.ended(capsys, "gate", "dev", "--prometheus", service.server.url).code in {1, 6}
     service.write(without("services", "chat", "canary", "gates"))
-    assert "services: has no service with canary.gates" in mistake(capsys)
     assert "services.chat.canary.gates: is missing" in mistake(capsys, "chat")
     service.write(without("services", "chat", "canary"))
     assert "services.chat.canary: is missing" in mistake(capsys, "chat")
@@ -374,13 +455,60 @@ def test_what_lacks_is_told(service, capsys):
     assert "needs observability.metrics" in mistake(capsys, "chat")
 
 
+@pytest.mark.parametrize("option", ["--propose", "--wait"])
+def test_a_stack_without_gates_has_nothing_to_judge_and_asks_nobody(service, capsys, option):
+    def edit(stack):
+        without("services", "chat", "canary", "gates")(stack)
+        without("observability", "prometheus")(stack)
+
+    service.write(edit)
+    result = commands.ended(capsys, "gate", "dev", option)
+    assert (result.code, result.errors) == (0, "")
+    assert result.output.endswith("dev: no canary has gates\n")
+    assert document(capsys, option)["services"] == []
+
+
+def test_a_weight_of_100_passes_only_if_the_route_gives_all_requests_to_the_canary(service, capsys):
+    service.write(weight=100)
+    service.give(100)
+    assert document(capsys)["exitCode"] == 0
+    for ref in service.living.of("HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"]:
+        ref |= {"group": "", "kind": "Service", "name": "interceptor", "namespace": "elsewhere"}
+    before = service.path.read_bytes()
+    content = document(capsys, "--propose")
+    assert content["exitCode"] == 6
+    assert content["services"][0]["reason"].startswith("the route does not tell which share of the requests")
+    assert service.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("compared_weight", "present"), [(5, 0), (100, 0), (100, 25)])
+def test_a_weight_that_changes_during_the_comparison_stays(service, capsys, monkeypatch, compared_weight, present):
+    service.write(weight=compared_weight, minRequests=50)
+    service.give(compared_weight)
+    scrape(service, *primary(per_minute=60), *canary(per_minute=60))
+    read = gates.judge
+
+    def judge(*arguments):
+        reports = read(*arguments)
+        service.write(weight=present, minRequests=50)
+        return reports
+
+    monkeypatch.setattr(gates, "judge", judge)
+    result = commands.ended(capsys, "gate", "dev", "--propose")
+    assert result.code == 2
+    assert "chat · not worse" in result.output
+    words = f"is {present} in Pulumi.dev.yaml and was {compared_weight} during the comparison, so nothing was changed"
+    assert f"services.chat.canary.weight: {words}; ask again" in result.errors
+    assert f"weight: {present}\n" in service.path.read_text()
+
+
 def test_the_token_is_neither_sent_to_a_server_of_the_stack_file_nor_shown(service, capsys, monkeypatch):
     monkeypatch.setenv(prometheus.TOKEN, "glsa_Zq7vK2mN8pR4tX6w")
     errors = mistake(capsys)
     assert "only the configuration names it" in errors
     assert "glsa" not in errors
     assert service.server.asked == []
-    service.scrape(*primary(), *canary(bad=0.3))
+    scrape(service, *primary(), *canary(bad=0.3))
     result = commands.ended(capsys, "gate", "dev", "--prometheus", service.server.url)
     assert result.code == 8
     assert "glsa" not in result.output

@@ -118,6 +118,7 @@ def summary(text):
         is_complete=False,
         turns=Turns(1, (text, text)),
         cold_starts={text: text},
+        gates={text: text},
     )
 
 

@@ -75,6 +75,13 @@ def test_every_placeholder_of_an_alert_is_explained():
     assert sorted(name for name in names if not runbook.is_explained(name)) == []
 
 
+def test_words_in_capitals_of_commands_are_explained():
+    looks = "\n".join(re.findall("^- Look at: (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    names = {name for command in re.findall("`([^`]+)`", looks) for name in re.findall(r"\b[A-Z_]+\b[^\s`]*", command)}
+    assert "PICKER_NAME" in names
+    assert sorted(name for name in names if not runbook.is_explained(name.lower())) == []
+
+
 def test_a_placeholder_that_nobody_explains_is_noticed():
     assert not runbook.is_explained("wakes")
     assert not runbook.is_explained("ttft_page_week")

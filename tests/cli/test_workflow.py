@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -286,7 +288,8 @@ def test_no_line_of_a_script_has_an_expression_of_the_event():
 
 
 GATE = yaml.load((ROOT / "examples/ci/github-gate.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-PLAYED_GATE = """#!/bin/sh
+PLAYED_GATE = f"""#!/bin/sh
+if [ "$1" = -c ]; then exec {sys.executable} "$@"; fi
 test "$PROMETHEUS_TOKEN" = words || exit 3
 case "$*" in *words*) exit 3;; esac
 echo "$*" > "$LOGS/arguments"
@@ -294,9 +297,32 @@ echo worse
 if [ -n "$WEIGHT" ]; then sed -i "s/weight: .*/weight: $WEIGHT/" Pulumi.dev.yaml; fi
 exit "$VERDICT"
 """
-FORGE = """#!/bin/sh
+GITHUB = """#!/bin/sh
 echo "$*" >> "$LOGS/forge"
-case "$*" in "pr edit"*) exit 1;; esac
+case "$*" in
+  "pr list"*isCrossRepository*) cat "$LOGS/open" 2> /dev/null || true;;
+  "pr create"*) echo 7 > "$LOGS/open";;
+  "pr close 7 "*) rm "$LOGS/open";;
+  "pr edit gate-dev"*) ;;
+  "pr edit 7 "*) test -e "$LOGS/open";;
+  *) exit 1;;
+esac
+"""
+"""A forge with a pull request that is open, or was: `edit` by a branch then edits the merged or closed one."""
+GITLAB = """#!/bin/sh
+read -r header
+test "$header" = 'header = "PRIVATE-TOKEN: words"' || exit 1
+echo "$*" >> "$LOGS/forge"
+case "$*" in
+  *POST*"description@gate.md"*/projects/3/merge_requests) echo 7 > "$LOGS/open";;
+  *PUT*"state_event=close"*/projects/3/merge_requests/7) rm "$LOGS/open";;
+  *PUT*"description@gate.md"*/projects/3/merge_requests/7) test -e "$LOGS/open";;
+  *"?state=opened&scope=all&source_branch=gate-dev")
+    fork='{"iid": 6, "source_project_id": 4, "target_project_id": 3}'
+    our='{"iid": 7, "source_project_id": 3, "target_project_id": 3}'
+    if [ -e "$LOGS/open" ]; then echo "[$fork, $our]"; else echo "[$fork]"; fi > answer.json;;
+  *) exit 1;;
+esac
 """
 
 
@@ -306,7 +332,7 @@ def gated(project):
     folder, environment = project
     repository = folder / "repository.git"
     (folder / "Pulumi.dev.yaml").write_text("canary: {}\nweight: 10\n", encoding="utf-8")
-    for name, text in (("python", PLAYED_GATE), ("gh", FORGE)):
+    for name, text in (("python", PLAYED_GATE), ("gh", GITHUB), ("curl", GITLAB)):
         path = folder / "tools" / name
         path.unlink(missing_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -314,9 +340,9 @@ def gated(project):
     environment |= {"GIT_CONFIG_COUNT": "0", "GIT_CONFIG_GLOBAL": "/dev/null", "KUBECONFIG_TEXT": "words"}
     environment |= {"PROMETHEUS_TOKEN": "words", "PROMETHEUS_URL": "https://prometheus.example", "GH_TOKEN": "words"}
     environment |= {"GITLAB_TOKEN": "words", "CI_PROJECT_URL": str(repository.with_suffix("")), "BASE": "main"}
-    environment |= {"CI_DEFAULT_BRANCH": "main"}
-    lines = f"git init -q --bare {repository}; git -C {repository} config receive.advertisePushOptions true"
-    lines += f"; git init -q -b main; git add Pulumi.dev.yaml; {COMMIT}; git remote add origin {repository}"
+    environment |= {"CI_DEFAULT_BRANCH": "main", "CI_API_V4_URL": "https://forge.example/api/v4", "CI_PROJECT_ID": "3"}
+    lines = f"git init -q --bare {repository}; git init -q -b main; git add Pulumi.dev.yaml; {COMMIT}"
+    lines += f"; git remote add origin {repository}"
     code, output = shell(project, lines)
     assert code == 0, output
     return folder, repository
@@ -349,8 +375,56 @@ def test_a_verdict_on_a_canary_pushes_its_next_weight(project, gated, forge, ver
     assert code == 0, output
     assert pushed(project, repository) == ["-weight: 10", f"+weight: {weight}"]
     assert "--propose Pulumi.dev.yaml --format markdown" in (folder / "arguments").read_text(encoding="utf-8")
+    words = (folder / "forge").read_text(encoding="utf-8")
     if forge == "github":
-        assert "pr create --head gate-dev --base main" in (folder / "forge").read_text(encoding="utf-8")
+        assert "pr create --head gate-dev --base main" in words
+        assert "--body-file gate.md" in words
+    else:
+        assert "--data source_branch=gate-dev --data target_branch=main" in words
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
+def test_each_weight_gets_an_open_pull_request_also_after_a_merge_and_without_a_verdict_none_stays(
+    project, gated, forge
+):
+    folder, repository = gated
+    number = folder / "open"
+    log_of_forge = folder / "forge"
+
+    def judge_again(verdict, weight):
+        """Run the job as on a runner that keeps its clone, and return the words to the forge about the request."""
+        project[1].update(VERDICT=verdict, WEIGHT=weight)
+        log_of_forge.write_text("", encoding="utf-8")
+        code, output = shell(project, "git switch -q --detach main")
+        assert code == 0, output
+        code, output = judge(project, forge)
+        assert code == 0, output
+        _, *words = log_of_forge.read_text(encoding="utf-8").splitlines()
+        return words
+
+    (creation,) = judge_again("0", "25")
+    (edit,) = judge_again("0", "25")
+    assert creation != edit
+    assert number.exists()
+    number.unlink()
+    assert judge_again("8", "0") == [creation]
+    assert pushed(project, repository) == ["-weight: 10", "+weight: 0"]
+    (closing,) = judge_again("6", "")
+    assert "close" in closing
+    assert not number.exists()
+    assert judge_again("6", "") == []
+    assert judge_again("0", "25") == [creation]
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="gh has a jq of its own")
+def test_the_pull_request_of_a_fork_is_not_taken_for_ours():
+    (step,) = (step for step in GATE["jobs"]["gate"]["steps"] if step.get("name") == "propose")
+    (expression,) = re.findall(r"--jq '([^']+)'", step["run"])
+    requests = [{"number": 6, "isCrossRepository": True}, {"number": 7, "isCrossRepository": False}]
+    for entries, number in ((requests, "7\n"), (requests[:1], ""), ([], "")):
+        command = ["jq", "--raw-output", expression]
+        answer = subprocess.run(command, input=json.dumps(entries), capture_output=True, text=True, check=True).stdout
+        assert answer == number
 
 
 @pytest.mark.parametrize("forge", ["github", "gitlab"])

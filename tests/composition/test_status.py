@@ -16,6 +16,7 @@ from tests.support.cluster.kubeconfigs import config
 from tests.support.cluster.status import marked as marked_objects
 from tests.support.healthy import whole
 from tests.support.stacks import NAME, PIN, tree
+from tests.support.stacks.dashboards import drawn
 from tests.support.stacks.varied_metering import LABEL_IMAGE
 
 ACCESS = KubeAccess("{}", None)
@@ -171,6 +172,12 @@ def test_objects_without_a_mark_are_those_of_the_stack_that_plans_them(nobody):
         service.serves for service in whole.services if service.view.name in planned
     ]
     assert all(service.view.routes for service in result.services)
+
+
+def test_no_namespace_is_read_that_has_dashboards_alone():
+    composition = compose(drawn({"namespace": "monitoring"}, qwen={}), Given(NOTHING_READ), NAME)
+    assert isinstance(composition, Composition), composition
+    assert status.expectations(composition).namespaces == ("models",)
 
 
 def test_services_with_equal_names_in_two_namespaces_are_told_apart(nobody):

@@ -267,8 +267,8 @@ def attempts(name: str, step: int = 1) -> Iterator[tuple[str, str]]:
     likely_number, likely = LIKELY.get(at[-2:], (None, None))
     values.sort(key=lambda value: value != likely)
     stacks = sorted(_moved(at), key=lambda stack: NUMBERS_OF_BASES[id(stack)] != likely_number)
-    everything = ((stack, edit) for stack in stacks for edit in edits(stack, at, values))
-    for stack, (value, reference, changed) in islice(everything, None, None, step if len(values) > step else 1):
+    all_edits = ((stack, edit) for stack in stacks for edit in edits(stack, at, values))
+    for stack, (value, reference, changed) in islice(all_edits, None, None, step if len(values) > step else 1):
         before = outcome(reference)
         after = None if before is None else outcome(changed)
         if before is not None and after is not None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.support.traffic.gateway import Translation
-from tests.support.traffic.others import pods_of_others, pools_of_others
+from tests.support.traffic.others import pods_of_others, pools_of_others, referenced_pools
 
 GOLDENS = {path.stem: path for path in sorted(Path("tests/contracts/goldens").glob("*.yaml"))}
 WITHOUT_EFFECT = {
@@ -47,18 +47,6 @@ def changed(value):
             return f"{value}0" if value[-1:].isalnum() else f"{value}other"
         case _:
             return {"other": "other"}
-
-
-def referenced(manifests):
-    """Return namespaces and names of the pools that routes lead to."""
-    return {
-        (ref.get("namespace", route["metadata"]["namespace"]), ref["name"])
-        for route in manifests
-        if route["kind"] == "HTTPRoute"
-        for rule in route["spec"].get("rules", ())
-        for ref in rule.get("backendRefs", ())
-        if ref.get("kind") == "InferencePool"
-    }
 
 
 def surroundings(manifests):
@@ -108,7 +96,7 @@ def is_reached(each, manifests):
     """Tell whether an object is a route, a pool that a route leads to, or the rule of such a pool's picker."""
     if each["kind"] == "HTTPRoute":
         return True
-    reached = referenced(manifests)
+    reached = {*referenced_pools(manifests)}
     pools = [each for each in manifests if each["kind"] == "InferencePool" and place(each) in reached]
     pickers = {(each["metadata"]["namespace"], each["spec"]["endpointPickerRef"]["name"]) for each in pools}
     rules = [each for each in manifests if each["kind"] == "DestinationRule" and place(each) in pickers]

@@ -166,6 +166,16 @@ def test_the_text_about_a_wrong_query_is_told_without_what_a_terminal_obeys(play
     assert len(words) < 250
 
 
+@pytest.mark.parametrize("length", range(180, 201))
+def test_no_part_of_the_token_is_told_where_a_text_is_cut(played, monkeypatch, length):
+    monkeypatch.setenv(reader.TOKEN, TOKEN)
+    text = f"{'x' * length}{TOKEN}"
+    words = answering(played, {"status": "error", "error": text}, 400)
+    played.answer = lambda *_: matrix([], warnings=[text])
+    assert TOKEN[:1] not in words.removeprefix("Prometheus answered 400")
+    assert TOKEN[:1] not in reason(played.url).partition(": ")[2]
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -185,6 +195,8 @@ def test_answers_that_no_prometheus_gives_are_unknown(played, content):
         ({"metric": {}, "values": [[1, None]]}, "a sample that is no number"),
         ({"metric": {}, "values": [[1]]}, "a sample that is no number"),
         ({"metric": {}, "values": ["12"]}, "a sample that is no number"),
+        ({"metric": {}, "values": [[1, "1e16"]]}, "a sample above 1e+15"),
+        ({"metric": {}, "values": [[1, "-1e300"]]}, "a sample above 1e+15"),
         ({"metric": {}, "values": [[2, "1"], [1, "1"]]}, "samples in no order"),
         ({"values": []}, "a series that is no counter"),
         ({"metric": {}, "histograms": []}, "a series that is no counter"),
@@ -194,6 +206,11 @@ def test_answers_that_no_prometheus_gives_are_unknown(played, content):
 def test_series_that_are_no_counters_are_unknown(played, entry, words):
     played.answer = lambda *_: matrix([entry])
     assert reason(played.url) == f"Prometheus answered with {words}"
+
+
+def test_a_series_without_samples_is_left_out(played):
+    played.answer = lambda *_: matrix([{"metric": {}, "values": []}])
+    assert read(played.url) == []
 
 
 def test_an_answer_that_may_lack_series_is_unknown(played):

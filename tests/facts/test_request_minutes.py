@@ -68,6 +68,14 @@ def test_failed_scrapes_are_no_beginning():
     assert [block.requests for block in counts([late], scrapes=[target, ALWAYS])] == [0, 3, 0, 0, 0]
 
 
+@pytest.mark.parametrize(("before", "after"), [({}, {"team": "chat"}), ({"team": "chat"}, {})])
+def test_a_target_whose_labels_change_keeps_what_it_had_counted_before(before, after):
+    counters = series((-10, 5000), (20, 5002), **before), series((80, 5003), (110, 5007), **after)
+    scrapes = up(-10, 20, 50, **before), up(80, 110, 140, **after)
+    failures = series((110, 3), status="5xx", **after)
+    assert counts(counters, [failures], scrapes=scrapes)[:3] == [Block(2, 0), Block(4, 3), Block(0, 0)]
+
+
 def test_a_minute_in_which_nobody_scraped_has_no_block_and_its_requests_come_in_the_next_one():
     counter = series((-10, 0), (20, 4), (50, 8), (200, 28))
     assert counts([counter], scrapes=[up(-10, 20, 50, 200)]) == [Block(8, 0), None, None, Block(20, 0), None]
@@ -100,6 +108,14 @@ def test_a_variant_that_nobody_scrapes_is_unknown():
         assert answer == Unknown("Prometheus scrapes no target of the variant")
 
 
+def test_a_time_whose_begin_is_no_longer_stored_is_unknown():
+    requests = [series((290, 0), (590, 10))]
+    span = Span(START, START + 600)
+    assert isinstance(counts(requests, scrapes=[up(290, 590)], span=span), list)
+    answer = counts(requests, scrapes=[up(301, 590)], span=span)
+    assert answer.reason.startswith("Prometheus has no samples of the variant from the begin of the comparison")
+
+
 @pytest.mark.parametrize(
     ("answers", "scrapes"),
     [
@@ -113,17 +129,23 @@ def test_a_count_with_an_unread_answer_is_unread(answers, scrapes):
     assert blocks(answers, scrapes, SPAN) == UNREAD
 
 
-def test_pods_are_ready_in_minutes_in_which_every_scrape_succeeds():
+def test_pods_are_ready_in_minutes_in_which_a_scrape_of_each_port_succeeds():
     first = up(20, 50, 80, 110, 140, instance="10.0.0.1:8000", pod="a")
-    second = series((20, 0), (50, 1), (80, 1), (110, 1), instance="10.0.0.2:8000", pod="b")
+    second = series((20, 0), (50, 1), (80, 0), (110, 0), instance="10.0.0.2:8000", pod="b")
     other_port = up(80, 140, instance="10.0.0.1:8001", pod="a")
-    assert ready_replicas([first, second, other_port], SPAN) == [1, 2, 1, None, None]
+    silent_port = up(140, instance="10.0.0.1:8002", pod="a", value=0)
+    assert ready_replicas([first, second, other_port, silent_port], SPAN) == [2, 1, 0, None, None]
     assert ready_replicas(UNREAD, SPAN) == UNREAD
 
 
 def test_values_of_steps_count_in_their_last_minute():
     requests, bad = series((120, 10), (240, 20)), series((120, 1))
     assert blocks_of_values([requests], [bad], SPAN, 2) == [None, Block(10, 1), None, Block(20, 0), None]
+
+
+def test_before_the_first_step_is_over_there_are_no_values():
+    assert blocks_of_values([], [], Span(START, START + 119), 2) == [None]
+    assert isinstance(blocks_of_values([], [], Span(START, START + 120), 2), Unknown)
 
 
 def test_values_that_are_no_counts_are_unknown():

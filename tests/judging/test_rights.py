@@ -7,6 +7,7 @@ from composition import Composition, Given, compose
 from judging.rights import Options, Purpose, Rights, judge
 from planning.ground.cluster_facts import NOTHING_READ, Permissions
 from tests.support.stacks import NAME, tree
+from tests.support.stacks.dashboards import drawn
 
 PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi", "secrets": ["registry"]}
 STACK = tree(
@@ -262,8 +263,26 @@ def test_a_list_that_is_not_complete_proves_nothing():
     assert lacking((EVERYTHING,), (), is_complete=False) == []
 
 
-def test_rules_need_rights_to_their_own_kind_alone():
-    stack = STACK | {"observability": {**SCRAPED["observability"], "rules": {}}}
+def test_dashboards_need_config_maps_in_their_namespace_and_a_status_reads_nothing_there():
+    stack = drawn({"namespace": "monitoring"}, qwen={})
+    assert {found[2] for found in granted(Purpose.DEPLOY, stack) if found[0] == "monitoring"} == {"configmaps"}
+    assert not {found for found in granted(Purpose.STATUS, stack) if found[0] == "monitoring"}
+    assert {place for place, *_ in granted(Purpose.STATUS, stack)} == {
+        place for place, *_ in granted(Purpose.STATUS, drawn({"namespace": "models"}, qwen={}))
+    }
+
+
+@pytest.mark.parametrize(
+    ("scraper", "group", "resource"),
+    [
+        ("prometheus-operator", "monitoring.coreos.com", "prometheusrules"),
+        ("gmp", "monitoring.googleapis.com", "rules"),
+    ],
+)
+def test_rules_need_rights_to_their_own_kind_alone(scraper, group, resource):
+    scraped = {"metrics": {"type": scraper}}
+    without = STACK | {"observability": scraped}
+    stack = STACK | {"observability": {**scraped, "rules": {}}}
     for purpose in (Purpose.PREVIEW, Purpose.DEPLOY):
-        further = granted(purpose, stack) - granted(purpose, STACK | SCRAPED)
-        assert {place[:3] for place in further} == {("models", "monitoring.coreos.com", "prometheusrules")}
+        further = granted(purpose, stack) - granted(purpose, without)
+        assert {place[:3] for place in further} == {("models", group, resource)}

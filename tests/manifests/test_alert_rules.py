@@ -3,8 +3,11 @@
 import pytest
 
 from judging.preflight.kinds import kinds
+from manifests.assembly import objects, render
+from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Served
-from tests.support.stacks import find, lines, rendered, tree
+from planning.ground.order import Id
+from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.watched import KINDS, alert, watched
 
 
@@ -21,6 +24,20 @@ def test_a_service_has_one_object_of_the_kind_of_its_scraper(scraper, kind, api)
     assert [(manifest["kind"], manifest["apiVersion"]) for manifest in objects] == [(kind, api)] * 2
     names = [group["name"] for group in find(everything, kind, "qwen")["spec"]["groups"]]
     assert names == ["qwen-primary", "qwen-canary", "qwen-service"]
+
+
+def test_rules_follow_the_monitors_of_both_variants_and_nothing_follows_rules():
+    stack = watched(qwen={"prefill": {}, "canary": {"weight": 10, "metrics": {"picker": False}}})
+    after = {resource.id: resource.after for resource in objects(render(plan(stack)))}
+    assert set(after[Id("qwen", parts.RULES)]) == {
+        Id("qwen", parts.DECODE.monitor),
+        Id("qwen", parts.PREFILL.monitor),
+        Id("qwen.canary", parts.DECODE.monitor),
+        Id("qwen.canary", parts.PREFILL.monitor),
+    }
+    assert not [identity for identity, before in after.items() if Id("qwen", parts.RULES) in before]
+    order = [*after]
+    assert all(order.index(before) < order.index(identity) for identity in order for before in after[identity])
 
 
 def test_labels_of_the_object_are_those_by_which_a_prometheus_selects_it():

@@ -106,6 +106,41 @@ def test_many_queries_of_a_panel_have_letters_like_columns_of_a_table():
     assert [target["refId"] for target in panel["targets"]][24:30] == ["Y", "Z", "AA", "AB", "AC", "AD"]
 
 
+def thresholds(field: Mapping[str, Any]) -> list[tuple[float | None, str]]:
+    """Return the values of the steps of a panel with their colors."""
+    return [(step["value"], step["color"]) for step in field["thresholds"]["steps"]]
+
+
+def test_rates_are_taken_over_four_scrapes_of_the_service_of_the_query():
+    rare = {"metrics": {"interval": "60s"}}
+    whole = plan(
+        drawn(qwen=rare, bert={"canary": {"weight": 10, **rare}}, often={"metrics": {"interval": "5s"}})
+    ).boards
+    assert whole is not None
+    panels = dashboards.dashboard(whole.overview)["panels"]
+    intervals = {target["legendFormat"]: target["interval"] for panel in panels for target in panel.get("targets", ())}
+    assert {name: intervals[name] for name in ("bert", "bert primary", "often", "qwen primary")} == {
+        "bert": "60s",
+        "bert primary": "60s",
+        "often": "5s",
+        "qwen primary": "60s",
+    }
+
+
+def test_a_broken_budget_is_red_and_shows_how_far_it_is_below_zero():
+    whole = plan(drawn(qwen={})).boards
+    assert whole is not None
+    panels = dashboards.dashboard(whole.services["qwen"])["panels"]
+    fields = {panel["title"]: panel["fieldConfig"]["defaults"] for panel in panels if panel["type"] != "row"}
+    for title in ("Budget left: Availability", "Budget left: TTFT", "Budget left: TPOT"):
+        assert thresholds(fields[title]) == [(None, "red"), (0, "green")], title
+        assert fields[title]["color"] == {"mode": "thresholds"}
+        assert "min" not in fields[title]
+    use = fields["Use of the KV cache"]
+    assert thresholds(use) == [(None, "green"), (0.95, "red")]
+    assert use["min"] == 0
+
+
 def rendered(tree: Mapping[str, Any]) -> list[Rendered]:
     """Return all objects of a stack."""
     return list(assembly.objects(assembly.render(plan(tree))))
@@ -138,6 +173,22 @@ def test_config_maps_are_small_and_the_same_in_every_run():
     maps = config_maps(drawn(**services))
     assert max(len(json.dumps(manifest).encode()) for manifest in maps.values()) < LARGEST
     assert maps == config_maps(drawn(**services))
+
+
+def test_a_stack_of_many_services_has_several_overviews():
+    rich = {"canary": {"weight": 10, "replicas": 1}, "prefill": {"replicas": 2, "engine": image("0.19.1")}}
+    tree = drawn(**{f"service-{number:02}": rich for number in range(51)})
+    overviews = [item for item in rendered(tree) if item.id.part is parts.OVERVIEW]
+    assert [item.suffix for item in overviews] == ["overview", "overview-2"]
+    first, second = (json.loads(next(iter(item.manifest["data"].values()))) for item in overviews)
+    assert (first["title"], second["title"]) == (
+        "Inference services · inference-stacks/dev",
+        "Inference services 2 · inference-stacks/dev",
+    )
+    assert first["uid"] != second["uid"]
+    assert "service-50" in json.dumps(second)
+    assert "service-50" not in json.dumps(first)
+    assert len(json.dumps(overviews[0].manifest).encode()) < LARGEST
 
 
 def others(tree: Mapping[str, Any]) -> list[Rendered]:

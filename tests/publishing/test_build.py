@@ -118,7 +118,9 @@ def test_another_version_or_another_tree_is_refused(clone):
     tags = f"pyproject.toml: version is {NUMBER}, but the tag is v{NUMBER}, v9.9.9; make them equal\n"
     assert publish(folder) == (2, tags)
     git(folder, "tag", "-d", "v9.9.9")
-    replace(folder, "CHANGELOG.md", "## [Unreleased]\n", "## [Unreleased]\n\n### Fixed\n\n- more\n")
+    changelog = (folder / "CHANGELOG.md").read_text(encoding="utf-8")
+    unreleased = changelog[changelog.index("## [Unreleased]\n") : changelog.index(f"## [{NUMBER}]")]
+    replace(folder, "CHANGELOG.md", unreleased, "## [Unreleased]\n\n### Fixed\n\n- more\n\n")
     git(folder, "tag", "-f", f"v{NUMBER}")
     assert publish(folder) == (2, f"CHANGELOG.md: has unreleased changes; move them to {NUMBER}\n")
     replace(folder, "CHANGELOG.md", f"[{NUMBER}]", "[9.0.0]")

@@ -4,6 +4,11 @@ import time
 
 import pytest
 
+from facts import status as reader
+from facts.kubeconfig import KubeAccess
+from facts.status import ReadScope
+from judging.status import last_change, topology
+from planning.ground.snapshot import KINDS_OF_VARIANTS
 from tests.support.cluster.deployments import in_namespace, model, provide, weights
 from tests.support.cluster.snapshots import at_rest, snapshot
 
@@ -40,12 +45,20 @@ def shares(deployment, namespace):
     return {backend["name"]: backend["weight"] for backend in rule["backendRefs"]}
 
 
+def change(plane, namespace):
+    """Return the last change of the service, from which on gates compare its variants."""
+    access = KubeAccess(plane.kubeconfig.read_text(encoding="utf-8"), None)
+    snapshot = reader.read(access, ReadScope((namespace,), kinds=KINDS_OF_VARIANTS))
+    (view,) = topology.of(snapshot).services
+    return last_change.of(view)
+
+
 def image_of(deployment, namespace, name="qwen-decode"):
     (container,) = deployment.get("deployment", name, namespace)["spec"]["template"]["spec"]["containers"]
     return container["image"]
 
 
-def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy):
+def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy, plane):
     """See zerfoo 9.4, 9.6."""
     name = "canaried"
     deployment = deploy(stack(name, V1))
@@ -54,10 +67,16 @@ def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy):
     assert added.done == {**dict.fromkeys(CANARY, "create"), ROUTE: "update"}
     added.assert_order(CANARY, {ROUTE})
     assert shares(deployment, name) == {"qwen": 100, "qwen-canary": 0}
+    changes = []
     for weight in (10, 50, 100, 0):
         shifted = deployed(deployment, stack(name, V1, {"weight": weight, "model": V2}), "--refresh")
         assert shifted.done == {ROUTE: "update"}
         assert shares(deployment, name) == {"qwen": 100 - weight, "qwen-canary": weight}
+        changes.append(change(plane, name))
+        plane.kubectl("annotate", "httproute/qwen", "-n", name, f"note={weight}", "--overwrite")
+        assert change(plane, name) == changes[-1]
+    assert {entry.words for entry in changes} == {"route qwen was written"}
+    assert [entry.at for entry in changes] == sorted({entry.at for entry in changes})
     folded = deployed(deployment, stack(name, V2), "--refresh")
     assert folded.done == {"qwen-decode": "update", ROUTE: "update", **dict.fromkeys(CANARY, "delete")}
     folded.assert_order({"qwen-decode"}, {ROUTE}, CANARY)

@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from local.gateway import objects
+from models.routing import Gateway
+from planning.ground import gateways
 from tests.support.stacks import GATEWAY, rendered, tree
-from tests.support.traffic.data_path import DataPath, named
+from tests.support.traffic.data_path import POOLS, DataPath, named
 from tests.support.traffic.istio import Istio
 from tests.support.waits import eventually
 
@@ -108,6 +110,28 @@ def test_a_path_leads_to_its_service_with_the_prefix_taken_off(path):
         eventually(lambda: path.ask("chat", at="/elsewhere").status == 200)
         assert path.ask("chat").status == 404
     eventually(lambda: path.ask("chat").status == 200)
+
+
+def test_metrics_of_the_proxy_name_a_pool_as_the_table_of_gateways_says(path):
+    """Istio's own build of Envoy writes these names into the labels of `istio_requests_total`; the build here has none.
+
+    Also a request that the picker refuses belongs to the pool.
+    """
+    facts = gateways.facts(Gateway.model_validate(GATEWAY)).requests
+    pools = {pool["metadata"]["name"] for pool in path.listed(POOLS)}
+    services = path.gateway.services(NAMESPACE)
+    matchers = {pool: facts.of_pool(NAMESPACE, pool, 8000) for pool in pools}
+    named_services = {(row["name"], row["namespace"]) for rows in services.values() for row in rows[:1]}
+    assert {"chat", "chat-canary", "code"} <= pools
+    for pool in pools:
+        labels = matchers[pool]
+        service = (labels["destination_service_name"], labels["destination_service_namespace"])
+        assert service in named_services, pool
+    assert path.ask("code", host=HOST, model=7).status == 400
+    refused = matchers["code"]["destination_service_name"]
+    clusters = {name for name, rows in services.items() if rows[0]["name"] == refused}
+    eventually(lambda: any(line["status"] == 400 and line["cluster"] in clusters for line in path.gateway.log()))
+    assert path.gateway.bounds() == set(facts.duration.bounds)
 
 
 def test_a_header_leads_to_the_canary(path):

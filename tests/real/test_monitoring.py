@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -62,22 +63,27 @@ def test_scraping_is_switched_on_and_off_and_nothing_else_moves(deploy):
         assert name not in deployed.plane.kubectl("get", kind, "-A", "-o", "name")
 
 
-def test_rules_are_switched_on_and_off_and_nothing_else_moves(deploy):
+def test_rules_and_dashboards_are_switched_on_and_off_and_nothing_else_moves(deploy):
     name = "alerted"
-    rules = {"rules": {"labels": {"release": "one"}}}
-    alerted = stack(name) | {"observability": {"metrics": METRICS, **rules}}
+    watching = {"rules": {"labels": {"release": "one"}}, "dashboards": {"annotations": {"grafana_folder": "Inference"}}}
+    alerted = stack(name) | {"observability": {"metrics": METRICS, **watching}}
+    objects = ("qwen-rules", "qwen-dashboard", "routing-overview")
     deployed = deploy(stack(name))
     deployed.up()
     deployed.write(alerted)
-    assert deployed.operate().done == deployed.changed() == {"qwen-rules": "create"}
+    assert deployed.operate().done == deployed.changed() == dict.fromkeys(objects, "create")
     rendered_groups = find(rendered(alerted), "PrometheusRule", "qwen")["spec"]["groups"]
     assert deployed.get("PrometheusRule", "qwen", name)["spec"]["groups"] == rendered_groups
     deployed.assert_unchanged()
     deployed.write(alerted | {"defaults": {"slo": {"availability": 99.9}}})
-    assert deployed.operate().done == deployed.changed() == {"qwen-rules": "update"}
+    assert deployed.operate().done == deployed.changed() == dict.fromkeys(objects, "update")
+    deployed.write(alerted | {"defaults": {"slo": {"availability": 99.9}}, "prices": {"perDeviceHour": {"nvidia": 2}}})
+    assert deployed.operate().done == deployed.changed() == {"qwen-dashboard": "update"}
     deployed.write(stack(name))
-    assert deployed.operate().done == deployed.changed() == {"qwen-rules": "delete"}
-    assert name not in deployed.plane.kubectl("get", "prometheusrules", "-A", "-o", "name")
+    assert deployed.operate().done == deployed.changed() == dict.fromkeys(objects, "delete")
+    for kind in ("prometheusrules", "configmaps"):
+        left = deployed.plane.kubectl("get", kind, "-n", name, "-o", "name")
+        assert not re.search("/qwen(-dashboard.*)?$|overview", left, re.MULTILINE), left
 
 
 def foreign(kind, name, namespace):

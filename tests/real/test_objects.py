@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.support.cluster.plane import serve_moved_kinds
+from tests.support.cluster.plane import serve_googles_kinds, serve_moved_kinds
 from tests.support.cluster.server import accepts
 from tests.support.cluster.verdicts import edited, ours
 from tests.support.commands import rendering
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.real
 @pytest.fixture(scope="module", autouse=True)
 def _kinds_that_moved(plane, tools):
     serve_moved_kinds(plane, tools)
+    serve_googles_kinds(plane)
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,15 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from planning.releases import picker_series
 from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.leader import WAITING, leading
-from tests.support.traffic.pickers import picker
+from tests.support.traffic import exposition
+from tests.support.traffic.pickers import METRICS, picker
 
 pytestmark = pytest.mark.real
 
+LEADER = picker_series.metrics("gie-1.3")["leader"]
 NAMESPACE = "elects"
 LEASE = "epp-elects-bert.gateway-api-inference-extension.sigs.k8s.io"
 
@@ -32,6 +35,11 @@ def holder(deployed):
     return deployed.get("lease", LEASE, NAMESPACE)["spec"]["holderIdentity"]
 
 
+def leader(candidate):
+    """Return the metric by which a picker tells whether it holds the lease."""
+    return exposition.read(candidate.ports[METRICS])[LEADER.name]
+
+
 def says(picker, text, deadline=120):
     """Say whether a picker comes to log a text before the deadline."""
     until = time.monotonic() + deadline
@@ -43,7 +51,7 @@ def says(picker, text, deadline=120):
 
 
 def test_one_of_two_pickers_serves_and_the_other_takes_over(deploy, plane, tools, tmp_path):
-    several = {"replicas": 2, "pod": {"annotations": WAITING}}
+    several = {"replicas": 2, "metricsAuth": False, "pod": {"annotations": WAITING}}
     deployed = deploy(in_namespace(NAMESPACE, bert={"endpointPicker": several}) | {"release": "gie-1.3"})
     with leading(plane, NAMESPACE, "bert"):
         deployed.up()
@@ -56,10 +64,13 @@ def test_one_of_two_pickers_serves_and_the_other_takes_over(deploy, plane, tools
             assert not second.serves("readiness", deadline=8)
             assert answer(second) is False
             assert answer(first) is True
+            assert [leader(candidate).value for candidate in (first, second)] == [1, 0]
+            assert {*LEADER.labels} == leader(first).labels == leader(second).labels
             assert holder(deployed) == held
             first.process.terminate()
             first.process.wait(timeout=120)
             assert second.serves("readiness", deadline=240)
             assert answer(first) is None
+            assert leader(second).value == 1
             assert holder(deployed) != held
             assert "forbidden" not in first.said() + second.said()

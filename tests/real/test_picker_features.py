@@ -13,6 +13,7 @@ from planning.releases import channel
 from tests.support.cluster.plane import serve_moved_kinds
 from tests.support.stacks import tree
 from tests.support.traffic import exposition, llm_d
+from tests.support.traffic.pickers import METRICS
 from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
@@ -28,8 +29,6 @@ SERVICES = {
     },
     "queued": {"endpointPicker": {"flowControl": {}, "metricsAuth": False}},
 }
-METRICS = 9090
-"""Port of the picker's metrics."""
 RARE = {"poll_errors", "extract_errors", "tpot"}
 """Metrics that a picker shows only after an error, or after a stream."""
 READER = "registry.k8s.io/gateway-api-inference-extension/epp:v1.3.1"

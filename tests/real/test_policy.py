@@ -17,8 +17,8 @@ from local.engine import PulumiEngine
 from local.report import Report
 from policy.rules import judging, settings
 from policy.rules.settings import LEVEL
-from tests.support.cluster.deployments import ROOT, Deployed
-from tests.support.policies import view
+from tests.support.cluster.deployments import ROOT, Deployed, told
+from tests.support.policies import REFUSED, WITHOUT_STACK, repaired_fully, view
 from tests.support.stacks import PIN, tree
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -64,6 +64,31 @@ k8s.core.v1.Pod("app", metadata={{"namespace": "default", "name": "app"}}, spec=
 '''
 
 
+OBJECT = """\
+import pulumi_kubernetes as k8s
+
+place = {{"namespace": "default", "name": "theirs"}}
+{}
+"""
+POD = """k8s.core.v1.Pod("app", metadata=place, spec={{
+    "containers": [{{"name": "app", "image": "app:v1", "args": [{!r}]}}],
+}})"""
+ROLE = """k8s.rbac.v1.Role("reader", metadata=place, rules=[
+    {{"api_groups": [{!r}], "resources": ["pods"], "verbs": ["get"]}},
+])"""
+POOL = """k8s.apiextensions.CustomResource("pool", api_version="inference.networking.k8s.io/v1", kind="InferencePool",
+    metadata=place, spec={{
+        "selector": {{"matchLabels": {{"app": "theirs"}}}}, "targetPorts": [{{"number": 8000}}],
+        "endpointPickerRef": {{"name": "picker", "port": {{"number": 9002}}, "failureMode": {!r}}},
+    }})"""
+OBJECTS = {
+    "fail-open-reason": (POOL.format("FailOpen"), POOL.format("FailClose")),
+    "no-credentials-in-args": (POD.format("--api-key=k3Jx9QmTz71LwPbR"), POD.format("--port=8000")),
+    "no-wildcards": (ROLE.format("*"), ROLE.format("")),
+}
+"""Objects of other programs that a rule refuses, and the same without the mistake."""
+
+
 @pytest.fixture(scope="module")
 def python():
     """Return the Python of the pack, whose environment stays in the cache."""
@@ -73,11 +98,11 @@ def python():
 @pytest.fixture
 def deployed(tools, plane, begun, tmp_path, python):
     """Return a deployment whose engine finds the pack."""
-    made = Deployed(tmp_path, tools, plane)
-    made.begin(begun)
-    made.engine._extra |= policy.environment(ROOT, python, made.engine.path)
-    yield made
-    made.discard()
+    deployment = Deployed(tmp_path, tools, plane)
+    deployment.begin(begun)
+    deployment.engine._extra |= policy.environment(ROOT, python, deployment.engine.path)
+    yield deployment
+    deployment.discard()
 
 
 def pack(tmp_path, **document):
@@ -86,7 +111,7 @@ def pack(tmp_path, **document):
     return policy.arguments(ROOT, str(config))
 
 
-def said(done):
+def printed_verdicts(done):
     """Return rule, level and line of each verdict that the engine printed."""
     return sorted(match.group("rule", "level", "line") for match in VERDICT.finditer(done.stdout))
 
@@ -105,8 +130,39 @@ def test_a_preview_and_the_state_get_the_verdicts_of_the_rules(deployed, tmp_pat
         verdicts = expected(named, PARAMETERS)
         done = deployed.preview("--suppress-progress", *pack(tmp_path, **PARAMETERS))
         assert done.returncode != 0
-        assert said(done) == verdicts, done.stdout
+        assert printed_verdicts(done) == verdicts, done.stdout
         assert len(verdicts) > 8
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("rule", REFUSED)
+def test_a_rule_refuses_or_advises_in_a_preview_until_its_remedies_are_applied(rule, deployed, tmp_path):
+    stack, parameters = REFUSED[rule][0]
+    # The cluster lacks what these stacks leave to others, such as their namespace.
+    stack = {**stack, "checks": {"preflight": "skip"}}
+    deployed.write(stack)
+    for level, is_refused in (("mandatory", True), ("advisory", False)):
+        document = {"all": "disabled", rule: {LEVEL: level, **parameters}}
+        done = deployed.preview("--suppress-progress", *pack(tmp_path, **document))
+        assert (done.returncode != 0) is is_refused, told(done)
+        assert printed_verdicts(done) == expected(stack, document)
+        assert {name for name, *_ in printed_verdicts(done)} == {rule}
+    deployed.write(repaired_fully(stack, rule, parameters))
+    refusing = pack(tmp_path, **{"all": "disabled", rule: {LEVEL: "mandatory", **parameters}})
+    done = deployed.preview("--suppress-progress", *refusing)
+    assert (done.returncode, printed_verdicts(done)) == (0, []), told(done)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("rule", sorted(WITHOUT_STACK))
+def test_a_rule_judges_objects_of_another_program_until_they_are_right(rule, others, tmp_path):
+    wrong, right = OBJECTS[rule]
+    for text, level in ((wrong, "mandatory"), (wrong, "advisory"), (right, "mandatory")):
+        engine = others(OBJECT.format(text))
+        document = {"all": "disabled", rule: {LEVEL: level}}
+        done = engine.run("preview", "--suppress-progress", *pack(tmp_path, **document), check=False)
+        assert (done.returncode != 0) is (text == wrong and level == "mandatory"), told(done)
+        assert [verdict[:2] for verdict in printed_verdicts(done)] == ([(rule, level)] if text == wrong else [])
 
 
 def test_advisory_rules_let_a_run_pass_and_its_state_is_judged_alike(deployed, tmp_path):
@@ -116,29 +172,40 @@ def test_advisory_rules_let_a_run_pass_and_its_state_is_judged_alike(deployed, t
     advised = pack(tmp_path, **levels)
     done = deployed.engine.run("up", "--yes", "--skip-preview", "--suppress-progress", *advised)
     advice = [(rule, "advisory", line) for rule, _, line in expected(stack, PARAMETERS)]
-    assert said(done) == advice
+    assert printed_verdicts(done) == advice
     analysed = deployed.engine.run("policy", "analyze", *pack(tmp_path, **PARAMETERS), check=False)
     assert analysed.returncode == 1
     assert "panic" not in analysed.stdout + analysed.stderr
-    assert said(analysed) == expected(stack, PARAMETERS)
+    assert printed_verdicts(analysed) == expected(stack, PARAMETERS)
     passed = deployed.engine.run("policy", "analyze", *pack(tmp_path, all="disabled"), check=False)
-    assert (passed.returncode, said(passed)) == (0, [])
+    assert (passed.returncode, printed_verdicts(passed)) == (0, [])
 
 
-def test_objects_of_another_program_are_judged_and_unknown_values_are_questions(tools, plane, tmp_path, python):
+@pytest.fixture
+def others(tools, plane, tmp_path, python):
+    """Return a function that writes a program of somebody else, and returns its engine."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "Pulumi.yaml").write_text("name: others\nruntime: {name: python, options: {virtualenv: .venv}}\n")
     (project / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": {}}))
-    (project / "__main__.py").write_text(RAW)
     (project / ".venv").symlink_to(ROOT / ".venv")
     engine = PulumiEngine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", report=Report())
     engine._extra |= policy.environment(ROOT, python, engine.path)
+
+    def write(program):
+        (project / "__main__.py").write_text(program)
+        return engine
+
+    return write
+
+
+def test_objects_of_another_program_are_judged_and_unknown_values_are_questions(others, tmp_path):
+    engine = others(RAW)
     done = engine.run("preview", "--suppress-progress", *pack(tmp_path), check=False)
     assert done.returncode != 0
-    verdicts = [verdict for verdict in said(done) if "network-policies" not in verdict]
+    verdicts = [verdict for verdict in printed_verdicts(done) if "network-policies" not in verdict]
     advice = "Pod default/app has pods that no NetworkPolicy selects; add a NetworkPolicy that selects its pods"
-    assert ("network-policies", "advisory", advice) in said(done)
+    assert ("network-policies", "advisory", advice) in printed_verdicts(done)
     question = "can't tell: Pod default/app has a value that is unknown; the run that deploys it knows it"
     refusal = "Role default/reader rules[0] permits everything (apiGroups: '*'); list what the account needs"
     assert ("no-wildcards", "mandatory", refusal) in verdicts

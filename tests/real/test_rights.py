@@ -58,6 +58,8 @@ RBAC = "rbac.authorization.k8s.io/v1"
 
 def stack():
     whole = tree(qwen=SERVICE, staged=STAGES, stored=STORED) | {"namespace": NAMESPACE}
+    whole["observability"] = {"metrics": {"type": "prometheus-operator"}, "rules": {}, "dashboards": {}}
+    whole["defaults"] = {"endpointPicker": {"metricsAuth": False}}
     return whole | {"gateway": {"name": "gateway", "namespace": GATEWAYS, "provider": "istio", "version": "1.31.2"}}
 
 

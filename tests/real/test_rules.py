@@ -1,6 +1,7 @@
 """Rules as they are rendered, judged by promtool: each has cases, and none of its parts could be another."""
 
 import json
+import time
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import partial
@@ -18,11 +19,13 @@ from tests.support.prometheus.cases import (
     record_cases,
     record_suite,
     runs,
+    written,
 )
 from tests.support.prometheus.contests import Contest, survivors
 from tests.support.prometheus.mutants import Mutant, mutants
-from tests.support.prometheus.promtool import failures, problem
+from tests.support.prometheus.promtool import failures, fill, problem
 from tests.support.prometheus.rules import Release, scope, stack
+from tests.support.prometheus.server import prometheus
 
 pytestmark = pytest.mark.real
 
@@ -131,6 +134,25 @@ def test_a_mutant_that_no_case_notices_is_told(tools, tmp_path):
     same = Mutant(contest.rule, "nothing")
     contest = replace(contest, mutants=[same, *contest.mutants])
     assert survivors(tools["promtool"].path, {name: contest}, tmp_path) == [f"{name}: nothing"]
+
+
+@pytest.mark.parametrize(("failures_in_100", "pages"), [(1, True), (0.5, False)])
+def test_a_server_that_knows_six_hours_pages_for_their_failures(failures_in_100, pages, tools, tmp_path):
+    """An hour would page above 1.44 %, and six hours page above 0.6 %."""
+    now = int(time.time())
+    times = range(now - 6 * 3600, now, 60)
+    series = {"2xx": 100 - failures_in_100, "5xx": failures_in_100}
+    lines = ["# TYPE http_requests counter"]
+    for status, count in series.items():
+        key = f'server:requests{{pod="a", role="decode", method="POST", handler="/v1/completions", status="{status}"}}'
+        (name,) = written({key: ""}, scope(NEWEST, "primary"), {})
+        lines += [f"{name} {1000 + number * count} {second}" for number, second in enumerate(times)]
+    fill(tools["promtool"].path, "\n".join([*lines, "# EOF\n"]), tmp_path / "storage")
+    groups = [{**group, "interval": "1s"} for group in stack(STACKS, "chat", NEWEST).groups]
+    with prometheus(tools["prometheus"].path, tmp_path / "run", [], groups, storage=tmp_path / "storage") as server:
+        server.eventually("inference_stacks:failures:rate6h > 0 and inference_stacks:failures:rate30m > 0")
+        server.eventually('ALERTS{alertname="InferenceAvailabilityBurnsSlowly"}')
+        assert ("InferenceAvailabilityBurnsFast" in server.firing()) is pages
 
 
 def test_every_row_of_the_tables_has_cases():

@@ -12,6 +12,8 @@ _PADDING = 8
 _LONGEST = 0.16
 """Characters for each pixel of the width of a panel."""
 _MOST_SERIES = 3
+_UNITS = {"percentunit": "{:.0%}", "short": "{:g}"}
+"""Texts of values with the units of Grafana that are no words."""
 
 
 def svg(title: str, tree: Mapping[str, Any]) -> str:
@@ -52,10 +54,12 @@ def _panel(panel: Mapping[str, Any]) -> Iterator[str]:
         text = escape(_cut(name, width))
         yield f'<text x="{left + 6}" y="{top + 29 + 13 * index}" font-size="9" fill="#8e8e9e">{text}</text>'
     defaults = panel["fieldConfig"]["defaults"]
+    if "custom" not in defaults:
+        return
     for step in defaults["thresholds"]["steps"][1:]:
         right = left + width - 6
         line = top + height - 8
-        text = f"{step['value']:g} {defaults['unit']}"
+        text = _UNITS.get(defaults["unit"], "{:g} {}").format(step["value"], defaults["unit"])
         yield f'<path d="M{left + 6} {line}H{right}" stroke="#f2495c" stroke-dasharray="4 3"/>'
         yield f'<text x="{right}" y="{line - 3}" font-size="9" fill="#f2495c" text-anchor="end">{text}</text>'
 

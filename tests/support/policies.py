@@ -11,10 +11,56 @@ from manifests.assembly import objects, render
 from planning import outputs
 from policy.rules import contracts, judging, settings
 from policy.rules.records import DeployedObject, View
-from tests.support.stacks import plan
+from tests.support.stacks import GATEWAY, plan, tree
 
 HEX = "7e" * 32
 KEY = r"(?P<key>[\w.-]+)(?: of service (?P<service>[\w-]+))?"
+
+HUB = {"model": {"source": "hf://org/model", "size": "2Gi"}}
+PRICED = {"prices": {"nvidia": 4.0}}
+REFUSED: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
+    "image-digests": [(tree(), {}), (tree(qwen={"prefill": {}, "engine": {"image": "registry.example/vllm:v1"}}), {})],
+    "image-registries": [(tree(), {"registries": ["registry.example"]})],
+    "locked-sources": [(tree(qwen=HUB), {})],
+    "allowed-accelerators": [
+        (tree(), {"accelerators": ["amd"]}),
+        (tree(qwen={}, other={}), {"scopes": [{"namespace": "models", "accelerators": ["cpu"]}]}),
+    ],
+    "device-budget": [(tree(qwen={"replicas": 3}), {"devices": 2})],
+    "replicas-max": [
+        (tree(qwen={"replicas": 3}), {"replicas": 2}),
+        (tree(qwen={"prefill": {"replicas": 5}}), {"replicas": 4}),
+        (tree(qwen={"endpointPicker": {"replicas": 3}}), {"replicas": 2}),
+    ],
+    "money": [(tree(qwen={"replicas": 3}), {**PRICED, "perMonth": 6000})],
+    "canary-share": [(tree(qwen={"canary": {"weight": 21}}), {"percent": 20})],
+    "public-routes": [(tree(), {"gateways": [f"{GATEWAY['namespace']}/{GATEWAY['name']}"]})],
+    "restricted-pods": [(tree(qwen={"pod": {"privileges": {"reason": "a test", "root": True}}}), {})],
+    "no-patch": [
+        (tree(qwen={"patch": {"spec": {"minReadySeconds": 5}}}), {}),
+        (tree(qwen={"prefill": {"patch": {"spec": {"minReadySeconds": 5}}}}), {}),
+        (tree(qwen={"endpointPicker": {"patch": {"spec": {"minReadySeconds": 5}}}}), {}),
+    ],
+    "no-trust-remote-code": [(tree(qwen={"engine": {"args": ["--trust-remote-code"]}}), {})],
+    "network-policies": [(tree(), {})],
+    "disruption-budgets": [(tree(qwen={"replicas": 2, "disruptionBudget": {"enabled": False}}), {})],
+    "two-pickers": [(tree(), {})],
+    "metrics-auth": [(tree(qwen={"endpointPicker": {"metricsAuth": False}}), {})],
+    "required-labels": [
+        (tree(), {"labels": {"team": ["search"]}}),
+        (tree(qwen={"labels": {"team": "other"}}), {"labels": {"team": ["search"]}}),
+    ],
+    "namespace-owner": [({**tree(), "namespaceOptions": {"create": True}}, {"key": "owner"})],
+    "release-allowed": [({**tree(), "release": "llm-d-0.9"}, {"releases": ["llm-d-0.10"]})],
+    "engine-versions": [
+        (tree(qwen={"engine": {"image": "registry.example/vllm-openai:v0.20.0"}}), {"minimum": "0.30.0"}),
+        (tree(qwen={"engine": {"image": "registry.example/vllm-openai:v0.20.0"}}), {"severity": "high"}),
+    ],
+}
+"""Stacks that a rule refuses, with the parameters of the rule."""
+WITHOUT_STACK = {"no-credentials-in-args", "no-wildcards", "fail-open-reason"}
+"""Rules whose violations the program refuses itself, or never renders: objects of other programs violate them."""
+_MOST_REPAIRS = 8
 
 
 def view(stack: Mapping[str, Any]) -> View:
@@ -49,6 +95,16 @@ def repaired(stack: Mapping[str, Any], remedy: str) -> dict[str, Any]:
             repair(changed, match)
             return changed
     raise AssertionError(f"no repair is known for: {remedy}")
+
+
+def repaired_fully(stack: Mapping[str, Any], rule: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a stack after all changes that the remedies of a rule name."""
+    for _ in range(_MOST_REPAIRS):
+        refusals = verdicts(view(stack), rule, **parameters)
+        if not refusals:
+            return stack
+        stack = repaired(stack, refusals[0].finding.remedy)
+    raise AssertionError(refusals)
 
 
 def put(stack: dict[str, Any], match: re.Match[str], value: Any) -> None:

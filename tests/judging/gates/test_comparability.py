@@ -1,8 +1,11 @@
 """Reasons why requests of two variants cannot be compared."""
 
+import re
+
 import pytest
 
 from judging.gates import comparability
+from judging.gates.records import GateTerms
 from planning.ground.cluster_facts import Unknown
 from tests.support.measurements import blocks, measurement, terms
 
@@ -37,21 +40,44 @@ def test_a_gateway_that_asks_one_picker_for_both():
     assert texts(asks_each_picker=False) == [(text, True)]
 
 
+TIMES = terms(GateTerms("errors", 0.01), GateTerms("ttft", 0.02, within="500ms"))
+
+
 def test_loads_may_differ_twofold():
-    assert texts(ready=(9, 2)) == []
-    assert texts(ready=(18, 1)) == []
-    assert texts(ready=(9, 3)) == [
-        ("the canary has only 6.7 requests a minute and replica, and the primary has 20.0", False)
-    ]
-    assert texts(ready=(27, 1)) == [
-        ("the canary has 20.0 requests a minute and replica, and the primary has 6.7", True)
-    ]
+    assert texts(TIMES, ready=(9, 2)) == []
+    assert texts(TIMES, ready=(18, 1)) == []
+    of_canary = (
+        "ttft cannot be compared: a replica of the canary has {} requests a minute, and one of the primary {}; {}"
+    )
+    light = of_canary.format("6.7", "20.0", "9 replicas of the primary and 1 of the canary would have like loads")
+    assert texts(TIMES, ready=(9, 3)) == [(light, False)]
+    heavy = of_canary.format("20.0", "6.7", "27 replicas of the primary and 3 of the canary would have like loads")
+    assert texts(TIMES, ready=(27, 1)) == [(heavy, True)]
+
+
+def test_errors_are_compared_at_any_load():
+    assert texts(ready=(9, 3)) == []
+    assert texts(ready=(27, 1)) == []
+
+
+@pytest.mark.parametrize("weight", range(1, 100))
+def test_replicas_that_are_named_have_comparable_loads(weight):
+    odds = weight / (100 - weight)
+    for replicas in range(1, 20):
+        primary, canary = map(int, re.findall("[0-9]+", comparability.comparable_replicas(odds, replicas)))
+        assert 1 / comparability.MOST_LOAD < odds * primary / canary < comparability.MOST_LOAD
+        assert primary >= replicas
 
 
 def test_a_variant_that_was_not_ready_all_the_time():
-    gap = [1] * 58 + [0, None]
-    assert texts(ready=(9, gap)) == [("the canary had no ready replica in 1 of 60 minutes", False)]
-    assert texts(ready=([9] * 58 + [0, 0], 1)) == [("the primary had no ready replica in 2 of 60 minutes", True)]
+    gap = [1] * 55 + [0, 0, 0, 0, None]
+    assert texts(ready=(9, gap)) == [("the canary had no ready replica in 4 of 60 minutes", False)]
+    assert texts(ready=([9] * 55 + [0] * 5, 1)) == [("the primary had no ready replica in 5 of 60 minutes", True)]
+
+
+def test_a_few_minutes_without_a_ready_replica_hide_nothing():
+    gap = [1] * 57 + [0, 0, 0]
+    assert texts(ready=(gap, gap)) == []
 
 
 def test_readiness_that_nobody_knows():

@@ -45,6 +45,29 @@ def test_bounds_that_hold_at_every_moment_are_those_of_scipy(bad, requests, alph
     assert statistics.upper_bound(tally, alpha) == pytest.approx(robbins(bad, requests, alpha, "upper"), abs=1e-9)
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_each_share_has_half_of_the_probability_of_a_wrong_difference(alpha):
+    bound = robbins(60, 1200, alpha / 2, "lower") - robbins(108, 10800, alpha / 2, "upper")
+    difference = statistics.lower_difference(Tally(10800, 108), Tally(1200, 60), alpha)
+    assert difference == pytest.approx(bound, abs=1e-9)
+
+
+def test_the_priors_make_bounds_narrow_for_small_shares(monkeypatch):
+    mixed = statistics.lower_difference(Tally(10800, 108), Tally(1200, 60), 0.05)
+    assert mixed == pytest.approx(0.0161018, abs=1e-6)
+    monkeypatch.setattr(statistics, "_PRIORS", ((1.0, 1.0),))
+    assert statistics.lower_difference(Tally(10800, 108), Tally(1200, 60), 0.05) < mixed - 0.001
+
+
+def test_a_canary_is_worse_from_the_first_bad_request_on_at_which_the_bound_says_it():
+    """The primary has so many requests that its bound is its share, on which the quick test of the canary depends."""
+    primary = Tally(10**10, 10**8)
+    canaries = [Tally(2000, bad) for bad in range(40, 90)]
+    bounds = [statistics.lower_difference(primary, canary, 0.05) > 0.01 for canary in canaries]
+    assert bounds == [statistics.is_worse(primary, canary, 0.01, 0.05) for canary in canaries]
+    assert set(bounds) == {True, False}
+
+
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize(("bad", "requests"), GRID)
 def test_bounds_at_one_moment_are_those_of_scipy(bad, requests, alpha):

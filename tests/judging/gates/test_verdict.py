@@ -28,6 +28,14 @@ def test_a_much_worse_canary_fails_long_before_the_time_is_over():
     assert early.gates[0].lower > 0.01
 
 
+def test_a_burst_in_the_first_minutes_fails_no_canary():
+    """Four minutes tell too little of bursts, also if others had no requests."""
+    assert outcome(PRIMARY[:4], blocks(20, 20, 4)) is GateOutcome.UNDECIDED
+    empty = [Block(0, 0)] * 4
+    assert outcome([*PRIMARY[:4], *empty], [*blocks(20, 20, 4), *empty]) is GateOutcome.UNDECIDED
+    assert outcome(PRIMARY[:5], blocks(20, 20, 5)) is GateOutcome.FAILS
+
+
 def test_a_canary_at_the_margin_neither_passes_nor_fails():
     assert outcome(PRIMARY, blocks(20, 0.4, 60)) is GateOutcome.UNDECIDED
 
@@ -71,22 +79,37 @@ def test_a_time_that_is_over_without_a_verdict_says_what_would_have_been_enough(
     demands = terms(GateTerms("errors", 0.005))
     verdict = judge(demands, measurement(PRIMARY, EQUAL))
     assert (verdict.outcome, verdict.is_over) == (GateOutcome.UNDECIDED, True)
-    assert verdict.shortfall.requests > 0
-    minutes = verdict.shortfall.minutes
+    assert verdict.shortfall is None
+    minutes = verdict.enough_bake
     assert minutes
-    enough = judge(
-        terms(GateTerms("errors", 0.005)), measurement(blocks(180, 1.8, 60 + minutes), blocks(20, 0.2, 60 + minutes))
-    )
-    assert enough.outcome is GateOutcome.UNDECIDED
-    longer = terms(GateTerms("errors", 0.005), bake=60 + minutes)
-    assert (
-        judge(longer, measurement(blocks(180, 1.8, 60 + minutes), blocks(20, 0.2, 60 + minutes))).outcome
-        is GateOutcome.PASSES
-    )
+    longer = [blocks(180, 1.8, minutes), blocks(20, 0.2, minutes)]
+    assert judge(demands, measurement(*longer)).outcome is GateOutcome.UNDECIDED
+    for bake, passes in ((minutes, True), (minutes - 2, False)):
+        judged = outcome(*longer, terms(GateTerms("errors", 0.005), bake=bake))
+        assert (judged is GateOutcome.PASSES) == passes
 
 
-def test_no_time_is_enough_for_a_canary_that_looks_worse():
-    assert judge(terms(), measurement(PRIMARY, blocks(20, 0.42, 60))).shortfall == Shortfall(0, None)
+def test_before_the_time_is_over_nothing_is_said_of_a_longer_one():
+    assert judge(terms(), measurement(PRIMARY[1:], EQUAL[1:])).enough_bake is None
+
+
+@pytest.mark.parametrize(("margin", "bad"), [(0.01, 0.42), (0.0001, 0.2)])
+def test_no_time_is_enough_for_a_canary_that_looks_worse_or_takes_more_than_two_days(margin, bad):
+    verdict = judge(terms(GateTerms("errors", margin)), measurement(PRIMARY, blocks(20, bad, 60)))
+    assert (verdict.is_over, verdict.shortfall, verdict.enough_bake) == (True, None, None)
+
+
+def test_a_canary_waits_for_its_requests_for_a_day():
+    demands = terms(bake=60)
+    for minutes, is_over in ((1499, False), (1500, True)):
+        verdict = judge(demands, measurement(blocks(180, 1.8, minutes), blocks(0.1, 0, minutes)))
+        assert (verdict.outcome, verdict.is_over) == (GateOutcome.UNDECIDED, is_over)
+        assert (verdict.shortfall is None) == is_over
+
+
+def test_minutes_after_the_time_hide_no_pass():
+    later = {"ready": ([1] * 60 + [0] * 30, [1] * 60 + [0] * 30)}
+    assert outcome([*PRIMARY, *[Block(0, 0)] * 30], [*EQUAL, *[Block(0, 0)] * 30], **later) is GateOutcome.PASSES
 
 
 def test_a_canary_without_requests_lacks_all_of_them():
@@ -120,10 +143,31 @@ def test_minutes_that_nobody_scraped_are_no_requests():
 
 
 @pytest.mark.parametrize(
-    "block", [Block(float("nan"), 0), Block(20, float("nan")), Block(-1, 0), Block(5, 9), Block(5, -1)]
+    "block",
+    [
+        Block(float("nan"), 0),
+        Block(20, float("nan")),
+        Block(-1, 0),
+        Block(5, 9),
+        Block(5, -1),
+        Block(1e200, 0),
+        Block(1e200, 1e200),
+        Block(1e15, 3e14),
+        Block(1e-9, 0),
+        Block(5e-324, 5e-324),
+    ],
 )
 def test_numbers_that_cannot_be_are_no_traceback(block):
     assert outcome([block, *PRIMARY[1:]], [block, *EQUAL[1:]]) in GateOutcome
+    for variants in ([block], PRIMARY), (PRIMARY, [block]), ([block], [block]), ([block] * 60, EQUAL):
+        assert outcome(*variants) in GateOutcome
+        assert outcome(*variants, terms(min_requests=1, bake=1)) in GateOutcome
+
+
+def test_a_failed_scrape_neither_forbids_a_pass_nor_hides_a_failure():
+    failed = [1] * 30 + [0] + [1] * 29
+    assert outcome(PRIMARY, EQUAL, ready=(failed, failed)) is GateOutcome.PASSES
+    assert outcome(PRIMARY, blocks(20, 6, 60), ready=(failed, failed)) is GateOutcome.FAILS
 
 
 def test_headers_hide_everything():
@@ -132,10 +176,29 @@ def test_headers_hide_everything():
     assert outcome(PRIMARY, blocks(20, 6, 60), demands) is GateOutcome.UNDECIDED
 
 
-def test_a_lighter_load_hides_a_pass_but_no_failure():
-    assert outcome(PRIMARY, EQUAL, ready=(3, 1)) is GateOutcome.UNDECIDED
-    assert outcome(PRIMARY, blocks(20, 6, 60), ready=(3, 1)) is GateOutcome.FAILS
+TIMES = terms(GateTerms("errors", 0.01), SLOW)
 
 
-def test_a_heavier_load_hides_a_failure():
-    assert outcome(PRIMARY, blocks(20, 6, 60), ready=(30, 1)) is GateOutcome.UNDECIDED
+def of_times(slow, bad=0.2, **words):
+    """Return the outcome for a canary with so many slow and bad ones among 20 requests a minute."""
+    canary = {"errors": blocks(20, bad, 60), "ttft": blocks(20, slow, 60)}
+    return outcome({"errors": PRIMARY, "ttft": PRIMARY}, canary, TIMES, **words)
+
+
+def test_a_lighter_load_hides_a_pass_of_times_but_no_failure():
+    assert of_times(0.2) is GateOutcome.PASSES
+    assert of_times(0.2, ready=(3, 1)) is GateOutcome.UNDECIDED
+    assert of_times(10, ready=(3, 1)) is GateOutcome.FAILS
+
+
+def test_a_heavier_load_hides_a_failure_of_times_but_no_pass():
+    assert of_times(10) is GateOutcome.FAILS
+    assert of_times(10, ready=(30, 1)) is GateOutcome.UNDECIDED
+    assert of_times(0.2, ready=(30, 1)) is GateOutcome.PASSES
+
+
+@pytest.mark.parametrize("ready", [(1, 1), (100, 1)])
+def test_errors_are_compared_at_any_load(ready):
+    assert outcome(PRIMARY, EQUAL, ready=ready) is GateOutcome.PASSES
+    assert outcome(PRIMARY, blocks(20, 6, 60), ready=ready) is GateOutcome.FAILS
+    assert of_times(0.2, bad=6, ready=ready) is GateOutcome.FAILS

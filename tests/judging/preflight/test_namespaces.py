@@ -10,6 +10,7 @@ from planning.ground.inventory import (
     Namespaces,
 )
 from tests.support.stacks import NAME, lines, tree
+from tests.support.stacks.dashboards import drawn
 from tests.support.stacks.whole_clusters import composed, whole
 
 OURS = {"app.kubernetes.io/part-of": "inference-stacks", "app.kubernetes.io/managed-by": "pulumi"}
@@ -35,3 +36,12 @@ def test_a_namespace_that_is_somebody_elses_is_never_created(stack, live, expect
     facts = replace(whole(stack), namespaces=Namespaces({} if live is None else {"models": live}))
     found = lines(composed(stack, facts).preflight, "error")
     assert [line.partition(" and all its objects")[0].partition("; wait")[0] for line in found] == expected
+
+
+def test_the_namespace_of_dashboards_must_exist():
+    stack = drawn({"namespace": "monitoring"}, qwen={})
+    facts = replace(whole(stack), namespaces=Namespaces({"models": LiveNamespace({}, {})}))
+    (missing,) = lines(composed(stack, facts).preflight, "error")
+    assert missing.startswith(
+        "observability.dashboards.namespace: the cluster has no namespace of this name (monitoring)"
+    )

@@ -48,11 +48,29 @@ def test_no_lot_is_no_verdict(weight):
     assert line({}, weight=weight) == f"no verdict at weight {weight}"
 
 
-@pytest.mark.parametrize(("replicas", "ratio"), [(3, "0.3"), (1, None), (2, None)])
-def test_a_load_that_is_not_comparable_is_told(replicas, ratio):
-    text = line({}, replicas=replicas)
-    end = f"; a replica of the canary gets {ratio} times the requests of one of the primary, so nothing passes"
-    assert text.endswith(end) == (ratio is not None)
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (
+            {"replicas": 3},
+            "0.33 times the requests of one of the primary, so nothing passes by ttft; 9 replicas of the primary and 1",
+        ),
+        (
+            {"weight": 50},
+            "9.00 times the requests of one of the primary, so nothing fails by ttft; 9 replicas of the primary and 9",
+        ),
+    ],
+)
+def test_a_load_at_which_times_are_not_comparable_is_told(words, end):
+    text = line({"worse": {"ttft": 2}}, **words)
+    assert text.endswith(f"; a replica of the canary gets {end} of the canary would have like loads")
+
+
+@pytest.mark.parametrize(
+    ("gate_words", "replicas"), [({"worse": {"ttft": 2}}, 1), ({"worse": {"ttft": 2}}, 2), ({}, 3)]
+)
+def test_nothing_is_told_of_comparable_loads_and_of_errors(gate_words, replicas):
+    assert "a replica of the canary" not in line(gate_words, replicas=replicas)
 
 
 def test_a_service_without_gates_has_no_line():

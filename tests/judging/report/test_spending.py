@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import promql_parser
+import pytest
 
 from judging.report import spending
 from judging.report.spending import Spending, SpendingQueries
@@ -49,8 +50,22 @@ def test_requests_of_pods_count_before_pods_that_are_scraped():
         "qwen", H100, Decimal(10), Decimal(60), Decimal(60), Decimal(58), Decimal("4.0"), by_requests=False
     )
     assert count.requested is not None
-    (row,) = rows(stack, {**scraped, count.requested: 60 * STEPS})
+    covered = {asked.covered["qwen"]: 10 * STEPS}
+    (row,) = rows(stack, {**scraped, **covered, count.requested: 60 * STEPS})
     assert (row.seen, row.by_requests) == (60, True)
+
+
+@pytest.mark.parametrize(("covered", "seen"), [(9.5, 6), (9.4, 60), (0, 60)])
+def test_requests_of_pods_count_only_if_they_are_known_for_the_time_in_which_the_service_was_read(
+    covered: float, seen: int
+):
+    stack = tree(qwen={"accelerator": H100, "parallelism": {"tensor": 2}, "replicas": 3})
+    asked = queries(stack)
+    (count,) = asked.workloads
+    assert count.requested is not None
+    results = {asked.read["qwen"]: 10 * STEPS, asked.covered["qwen"]: covered * STEPS}
+    (row,) = rows(stack, {**results, count.scraped: 30 * STEPS, count.requested: 6 * STEPS})
+    assert (row.seen, row.by_requests) == (seen, seen == 6)
 
 
 def test_an_autoscaled_service_is_expected_within_a_range():

@@ -1,5 +1,6 @@
 """The moment from which primary and canary are compared, in captured objects of a real control plane."""
 
+import copy
 from datetime import timedelta
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from judging.status import last_change, topology
 from judging.status.last_change import LastChange
 from judging.status.records import time
-from planning.ground.snapshot import Snapshot
+from planning.ground import labels
+from planning.ground.snapshot import DEPLOYMENT, Snapshot
 from tests.support.living_objects import Living
 
 
@@ -70,8 +72,40 @@ def test_a_route_without_notes_counts_from_its_creation(living):
     assert of(living) == LastChange(None, "nobody noted when route chat was written")
 
 
-@pytest.mark.parametrize("name", ["chat-decode-75cd78877f-mr57b", "chat-canary-decode"])
-def test_a_pod_that_is_not_ready_leaves_nothing_to_count_from(living, name):
+def test_a_pod_that_is_not_ready_beside_one_that_is_changes_nothing(living):
+    ready_at(living, "chat-decode-75cd78877f-mr57b", "2026-11-28T05:00:00Z")
+    assert of(living).at == time("2026-11-28T05:00:00Z")
+    ready_at(living, "chat-decode-75cd78877f-fscwx", "2026-11-28T06:00:00Z")
+    living.unready("chat-decode-75cd78877f-fscwx")
+    assert of(living).at == time("2026-11-28T05:00:00Z")
+
+
+def test_a_role_without_a_ready_pod_leaves_nothing_to_count_from(living):
+    pod = living.of("Pod", "chat-decode-75cd78877f-mr57b")
+    pod["metadata"]["labels"][labels.ROLE] = labels.PREFILL
+    workload = copy.deepcopy(living.of("Deployment", "chat-decode"))
+    workload["metadata"]["name"] = "chat-prefill"
+    workload["spec"]["selector"]["matchLabels"][labels.ROLE] = labels.PREFILL
+    living.objects[DEPLOYMENT].append(workload)
+    living.of("Deployment", "chat-decode")["spec"]["selector"]["matchLabels"][labels.ROLE] = labels.DECODE
+    living.of("Pod", "chat-decode-75cd78877f-fscwx")["metadata"]["labels"][labels.ROLE] = labels.DECODE
+    assert of(living).at is not None
+    living.unready("chat-decode-75cd78877f-mr57b")
+    assert of(living) == LastChange(None, "pod chat-decode-75cd78877f-mr57b is not ready")
+
+
+def test_ready_pods_of_some_roles_are_counted(living):
+    cluster = topology.of(Snapshot(living.read_at, living.objects))
+    (view,) = [view for view in cluster.services if view.name == "chat"]
+    primary = next(variant for variant in view.variants if variant.name == "primary")
+    assert last_change.ready_pods(primary, ("decode",)) == 2
+    assert last_change.ready_pods(primary, ("prefill",)) == 0
+    living.unready("chat-decode-75cd78877f-mr57b")
+    assert last_change.ready_pods(primary, ("decode",)) == 1
+
+
+@pytest.mark.parametrize("name", ["chat-decode", "chat-canary-decode"])
+def test_a_variant_without_a_ready_pod_leaves_nothing_to_count_from(living, name):
     living.unready(name)
     change = of(living)
     assert change.at is None
@@ -100,3 +134,11 @@ def test_the_reading_itself_changes_nothing(living):
     before = of(living)
     living.read_at += timedelta(hours=1)
     assert of(living) == before
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], {}])
+def test_strange_values_leave_an_answer(living, value):
+    living.of("Pod", "chat-canary-decode")["status"]["phase"] = value
+    assert of(living).words
+    readiness(living.of("Pod", "chat-canary-decode"))["lastTransitionTime"] = value
+    assert of(living).at is None

@@ -10,6 +10,7 @@ from planning.ground.api_groups import plural
         ("NetworkPolicy", "networkpolicies"),
         ("InferencePool", "inferencepools"),
         ("Gateway", "gateways"),
+        ("Rules", "rules"),
     ],
 )
 def test_kinds_have_the_plural_of_their_urls(kind, name):

@@ -2,19 +2,25 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import planning
+from models.load import load
+from planning.ground.marks import StackName
 from planning.ground.metric_facts import ENDINGS, MetricFacts
 from planning.observing import burn_rates, metrics
 from planning.observing.board_records import Board, Panel
 from planning.releases import engine_series, offered_channels, picker_series
 from tests.support.prometheus import selectors
-from tests.support.stacks import plan
+from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import board, drawn, image
+from tests.support.stacks.existing import of_pool
 from tests.support.stacks.watched import SLO, watched
 
+GOLDENS = Path("tests/contracts/goldens/dashboards")
 VERSIONS = ("0.11.2", "0.19.1", "0.33.0")
 MONITORS = {"namespace", "inference_service", "variant", "role", "pod", "model_service", "job", "instance"}
 """Labels of every series that monitors scrape."""
@@ -139,7 +145,29 @@ def test_objectives_are_drawn_where_they_are_counted():
     other = panels(board(drawn(qwen={"slo": of_picker})))
     assert other["Time to first token, as engines see it"].limit is None
     assert other["Time to first token, as the picker sees it"].limit == 2
-    assert other["Pods that Prometheus reads"].limit == 1
+
+
+def test_of_a_saturation_by_stage_that_of_all_pods_counts():
+    query = panels(board(drawn(qwen=FULL)))["Saturation of the pool"].queries[0]
+    assert query.expression.startswith("min(llm_d_epp_flow_control_pool_saturation{")
+    assert 'stage="effective"' in query.expression
+    older = drawn(qwen={"release": "gie-1.5", "endpointPicker": {"flowControl": {}}})
+    assert "stage" not in panels(board(older))["Saturation of the pool"].queries[0].expression
+
+
+def test_answers_of_prefill_pods_are_no_answers_to_clients():
+    fields = {"prefill": {"replicas": 2}, "decode": {"sets": {"small": {}, "large": {"replicas": 2}}}}
+    (query,) = panels(board(drawn(qwen=fields)))["Answers by status"].queries
+    assert 'role=~"decode-large|decode-small"' in query.expression
+
+
+def test_pods_are_those_of_the_service_alone():
+    restarts = panels(board(drawn(qwen={"prefill": {"replicas": 2}})))["Restarts"].queries[0].expression
+    (pattern,) = re.findall(r'pod=~"([^"]+)"', restarts)
+    names = [workload.name for workload in plan(drawn(qwen={"prefill": {"replicas": 2}})).services[0].workloads]
+    for name in names:
+        assert re.fullmatch(pattern, f"{name}-7f9c6d-abcde")
+        assert not re.fullmatch(pattern, f"{name}-two-7f9c6d-abcde")
 
 
 def test_burn_rates_need_rules_and_objectives():
@@ -160,6 +188,35 @@ def test_a_service_with_an_engine_of_another_kind_has_panels_of_its_picker_and_p
     assert "Running requests" not in whole
 
 
+def test_an_overview_has_a_border_only_if_it_is_that_of_all_services_in_the_panel():
+    def border(**windows: str) -> float | None:
+        services = {key: {"slo": {**SLO, "window": window}} for key, window in windows.items()}
+        boards = plan(drawn(**services, quiet={"slo": None})).boards
+        assert boards is not None
+        return panels(boards.overview)["Burn rate: availability"].limit
+
+    assert border(bert="30d", qwen="30d") == pytest.approx(14.4)
+    assert border(qwen="28d") == pytest.approx(13.44), "a service without objectives has no border"
+    assert border(bert="30d", qwen="28d") is None
+
+
+def test_the_share_of_a_canary_is_drawn_only_if_all_requests_are_counted():
+    sglang = {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}
+    title = "Share of the canary"
+    assert title in panels(board(drawn(qwen={"canary": {"weight": 10}, "slo": None})))
+    assert title not in panels(board(drawn(qwen={"canary": {"weight": 10, "engine": sglang}, "slo": None})))
+
+
+def test_a_service_of_which_nothing_is_scraped_has_panels_of_the_cluster_alone():
+    titles = {*panels(board(drawn(qwen={"metrics": {"decode": False, "picker": False}, "slo": None})))}
+    assert {"Ready replicas", "Restarts"} < titles
+    assert "Pods that do not answer" not in titles
+
+
+def test_a_service_without_pods_of_the_stack_has_no_dashboard():
+    assert plan(of_pool() | {"observability": {"metrics": {"type": "gmp"}, "dashboards": {}}}).boards is None
+
+
 def test_nothing_is_drawn_without_the_key():
     assert plan(watched(qwen={})).boards is None
 
@@ -170,6 +227,11 @@ def test_dashboards_of_stacks_and_services_have_different_identities():
     uids = [boards.overview.uid, *(whole.uid for whole in boards.services.values())]
     assert len(set(uids)) == 3
     assert all(len(uid) <= 40 for uid in uids)
+    prod = StackName("organization", "inference-stacks", "prod")
+    other = planning.plan(load(with_copies(drawn(qwen={}))), prod).boards
+    assert other is not None
+    assert other.overview.uid != boards.overview.uid
+    assert other.services["qwen"].name != boards.services["qwen"].name
     assert boards.services["qwen"].uid == board(drawn(qwen={}, other={})).uid
 
 
@@ -185,3 +247,19 @@ def test_config_maps_are_where_the_configuration_says():
 def test_the_objective_of_a_service_is_its_own():
     whole = board(drawn(qwen={"slo": SLO}, bert={"slo": {"availability": 99}}), "bert")
     assert "/ 0.01" in panels(whole)["Burn rate: Availability"].queries[0].expression
+
+
+def listing(of: Board) -> Iterator[str]:
+    """Yield the rows, panels and queries of a dashboard as lines."""
+    for row in of.rows:
+        yield f"# {row.title}"
+        for panel in row.panels:
+            limit = "" if panel.limit is None else f", border {panel.limit:g}"
+            yield f"{panel.title} ({panel.unit}{limit})"
+            yield from (f"  {query.legend}: {query.expression}" for query in panel.queries)
+
+
+@pytest.mark.parametrize("channel", ["gie-1.3", "llm-d-0.10"])
+def test_a_dashboard_changes_only_on_purpose(channel: str, golden: Any):
+    stack = drawn(qwen={"release": channel, "endpointPicker": {"flowControl": {}, "replicas": 2}})
+    golden(GOLDENS / f"{channel}.txt", "\n".join(listing(board(stack))) + "\n")

@@ -56,3 +56,13 @@ def test_requests_that_a_picker_refuses_are_counted_beside_those_of_the_engines(
     assert "http_requests_total{" in rule["expr"]
     assert "llm_d_epp_request_error_total{" in rule["expr"]
     assert "llm_d_epp_request_total{" not in rule["expr"]
+
+
+def test_recorded_series_of_other_windows_differ_in_the_window_alone():
+    recorded = {rule["record"]: rule["expr"] for rule in groups(watched())["qwen-primary"] if "record" in rule}
+    for row in burn_rates.table().records:
+        texts = {
+            recorded[f"inference_stacks:{row.name}:rate{window}"].replace(f"[{window}]", "[]")
+            for window in burn_rates.table().windows
+        }
+        assert len(texts) == 1, row.name

@@ -7,7 +7,7 @@ import pytest
 from composition import Composition, Given, compose
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
-from planning.observing import gate_counters
+from planning.observing import burn_rates, gate_counters
 from planning.observing.burn_rates import Recording
 from tests.support.stacks import GATEWAY, tree
 from tests.support.traffic import compared
@@ -66,6 +66,13 @@ def test_the_picker_counts_where_it_is_the_source():
     assert all("_epp_" in text or "inference_" in text.partition("{")[0] for text in texts)
 
 
+def test_pods_that_serve_are_known_where_they_are_not_scraped():
+    slo = {"availability": 99.9, "source": "picker"}
+    canary = compared.stack()["canary"] | HIDDEN | {"gates": {}}
+    for variant in counters(slo=slo, canary=canary, **HIDDEN).values():
+        assert (variant.serving_roles, variant.destinations) == ((), ("decode",))
+
+
 def test_a_service_without_gates_has_no_counters():
     canary = {key: value for key, value in compared.stack()["canary"].items() if key != "gates"}
     assert counters(canary=canary) == {}
@@ -77,6 +84,7 @@ def test_a_service_without_gates_has_no_counters():
         ('sum by (a) (rate(x{b="]"}[5m]))', [('x{b="]"}', False)]),
         ("sum by (a) (rate(x[5m]) or rate(y{}[5m]))", [("x", False), ("y{}", False)]),
         ("sum by (a) (rate(x[5m])) - sum by (a) ( rate(y[5m]))", [("x", False), ("y", True)]),
+        ('sum(rate(x{b="-"}[5m])) - sum(rate(y[5m]) or rate(z[5m]))', [('x{b="-"}', False), ("y", True), ("z", True)]),
         ("sum(rate(x[30m]))", []),
     ],
 )
@@ -84,6 +92,18 @@ def test_rates_are_taken_from_a_query(expression, selectors):
     assert [*gate_counters._rates(expression)] == selectors
 
 
+def test_every_recorded_series_of_a_gate_is_a_sum_or_a_difference_of_sums_of_rates():
+    names = {name for pair in gate_counters._NAMES.values() for name in pair}
+    rows = [row for row in burn_rates.table().records if row.name in names]
+    assert {row.name for row in rows} == names
+    for row in rows:
+        expression = row.expression.replace("$window", gate_counters.WINDOW)
+        rest = gate_counters._RATE.sub("", expression)
+        assert re.fullmatch(r"[\s()]*sum[\s()]*(or[\s()]*)?(-[\s()]*sum[\s()]*)?", rest), row.name
+        assert [*gate_counters._rates(expression)]
+        assert ("-" in rest) is any(is_subtracted for _, is_subtracted in gate_counters._rates(expression))
+
+
 def test_a_gate_needs_both_series():
-    requests = Recording("inference_stacks:requests:rate5m", "sum by (a) (rate(x[5m]))")
+    requests = Recording("inference_stacks:requests:rate5m", "sum(rate(x[5m]))", {})
     assert gate_counters.of([requests]) == {}

@@ -1,6 +1,9 @@
 """Thresholds and times of alerts follow from the settings of a service."""
 
-from tests.support.stacks.watched import alert, watched
+import pytest
+
+from tests.support.stacks.picker_configs import single
+from tests.support.stacks.watched import SLO, alert, groups, rules, watched
 
 PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
 SLEEPING = {
@@ -15,6 +18,7 @@ SLEEPING = {
         "metrics": [{"type": "picker-queue-size", "target": 5}],
     },
 }
+SGLANG = {"type": "sglang", "image": "registry.example/sglang:v0.5.22"}
 GROWING = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
 
 
@@ -44,6 +48,9 @@ def test_a_role_without_autoscaler_is_saturated_when_every_engine_runs_its_most_
 
 def test_half_of_the_time_that_requests_may_wait_is_the_threshold_for_waiting():
     stack = watched(qwen={"endpointPicker": {"flowControl": {"defaultRequestTTL": "5m"}}})
+    assert (alert(stack, "requests-wait") or {})["expr"].endswith("> 150")
+    times = {"defaultRequestTTL": "5m", "noEndpointRequestTTL": "1h"}
+    stack = watched(qwen=written(featureGates=["flowControl"], flowControl=times))
     assert (alert(stack, "requests-wait") or {})["expr"].endswith("> 150")
     assert alert(watched(), "requests-wait") is None
     assert alert(asleep(), "requests-wait") is None
@@ -76,9 +83,73 @@ def test_a_canary_is_asked_for_the_metrics_of_its_own_channel_and_version():
     assert "inference_pool_ready_pods{" in canary["expr"]
 
 
+def test_a_canary_whose_engines_count_no_requests_is_not_compared():
+    for canary, primary in (({"engine": SGLANG}, {}), ({}, {"engine": SGLANG, "slo": None})):
+        stack = watched(qwen={**primary, "canary": {"weight": 10, **canary}, "slo": None})
+        assert groups(stack).keys() == {"qwen-primary", "qwen-canary"}
+        assert not [rule for rule in rules(stack) if "record" in rule]
+
+
+def test_a_canary_is_compared_by_recorded_requests_unless_pickers_count_them():
+    canary = {"canary": {"weight": 10}}
+    for service in ({"slo": None}, {"slo": {"ttft": SLO["ttft"]}}, {}):
+        stack = watched(qwen={**service, **canary})
+        assert "inference_stacks:failures:rate1h{" in (alert(stack, "canary-worse") or {})["expr"]
+        assert {"primary", "canary"} == {
+            rule["labels"]["variant"]
+            for rule in rules(stack)
+            if rule.get("record") in ("inference_stacks:requests:rate1h", "inference_stacks:failures:rate1h")
+        }
+    stack = watched(qwen={"slo": {"availability": 99, "source": "picker"}, **canary})
+    assert "http_requests_total{" in (alert(stack, "canary-worse") or {})["expr"]
+
+
+def test_a_weight_may_differ_until_the_pods_of_the_slower_variant_have_started():
+    canary = {"weight": 10, "health": {"startupTimeout": "2h"}}
+    assert (alert(watched(qwen={"canary": canary}), "weight-differs") or {})["for"] == "3h"
+
+
+SECURE = {"prefill": {}, "sidecar": {"tls": {"prefill": True, "certificate": "serving"}}}
+HTTPS = {"type": "metrics-data-source", "name": "secure", "parameters": {"scheme": "https"}}
+
+
+def written(*plugins, **sections):
+    return {"endpointPicker": {"preset": "custom", "config": single(*plugins, **sections)}}
+
+
+@pytest.mark.parametrize("service", [{}, {"prefill": {}}, written()])
+def test_polls_that_fail_are_a_ticket_where_a_picker_asks_by_one_scheme(service):
+    assert alert(watched(qwen=service), "picker-polls-fail") is not None
+
+
+@pytest.mark.parametrize("service", [SECURE, written(HTTPS)])
+def test_polls_that_fail_are_no_ticket_where_a_picker_asks_by_both_schemes(service):
+    assert alert(watched(qwen=service), "picker-polls-fail") is None
+
+
+def test_without_series_of_the_picker_engines_that_answer_nobody_are_a_page():
+    for unread in ({"metrics": {"picker": False}}, {"endpointPicker": {"enabled": False}}):
+        assert "absent(up{" in (alert(watched(qwen=unread), "no-endpoints") or {})["expr"]
+    assert "absent(up{" not in (alert(watched(), "no-endpoints") or {})["expr"]
+
+
+def test_engines_that_nobody_wants_are_not_missed():
+    idle = {"metrics": {"picker": False}, "replicas": 0}
+    assert alert(watched(qwen=idle), "no-endpoints") is None
+    assert alert(watched(qwen=idle), "picker-down") is None
+
+
 def test_a_share_is_compared_only_where_no_header_decides_it():
     with_header = {"weight": 10, "headers": {"x-canary": "always"}}
     assert alert(watched(qwen={"canary": {"weight": 10}}), "weight-differs") is not None
     assert alert(watched(qwen={"canary": with_header}), "weight-differs") is None
     assert alert(watched(qwen={"canary": with_header}), "canary-worse") is not None
     assert alert(watched(), "canary-worse") is None
+
+
+@pytest.mark.parametrize("canary", [SGLANG, {"type": "vllm", "image": "vllm/vllm-openai:v0.32.0"}])
+def test_a_canary_is_compared_only_if_both_variants_count_answers_as_vllm_does(canary):
+    stack = watched(qwen={"engine": SGLANG, "slo": None, "canary": {"weight": 10, "engine": canary}})
+    assert alert(stack, "no-endpoints", variant="canary") is not None
+    for name in ("canary-worse", "weight-differs"):
+        assert alert(stack, name) is None

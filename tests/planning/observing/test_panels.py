@@ -8,7 +8,19 @@ from planning.observing.board_records import COLUMNS
 from planning.observing.panels import PanelSpec
 from planning.releases import engine_series
 
-FEATURES = {"availability", "canary", "claim", "engine", "picker", "prefill", "rules", "tpot", "ttft"}
+FEATURES = {
+    "availability",
+    "canary",
+    "claim",
+    "engine",
+    "picker",
+    "pods",
+    "prefill",
+    "rules",
+    "scraped",
+    "tpot",
+    "ttft",
+}
 NAME = re.compile(r"\bengine:(\w+)")
 ENDING = re.compile("_(bucket|count|sum)$")
 

@@ -37,6 +37,44 @@ def test_a_time_beyond_all_bounds_has_one_neighbour(within, neighbour):
     assert [line.rpartition("; ")[2] for line in found] == ([f"write {neighbour}"] if neighbour else [])
 
 
+OWN_BUCKETS = '--custom-histogram-buckets={"time_to_first_token": [0.2, 1.5, 4], "request_tokens": [7]}'
+DOTTED_BUCKETS = "--custom-histogram-buckets.time_to_first_token=[0.2, 1.5, 4]"
+
+
+def with_arguments(within, *arguments, image="vllm/vllm-openai:v0.32.0"):
+    return watched(qwen={"engine": {"image": image, "args": list(arguments)}, **ttft(within)})
+
+
+@pytest.mark.parametrize("argument", [OWN_BUCKETS, DOTTED_BUCKETS])
+def test_a_time_is_checked_by_the_bounds_that_the_service_sets(argument):
+    (line,) = refusals(with_arguments("2500ms", argument))
+    assert line.startswith(
+        "services.qwen.slo.ttft.within: is not the bound of a bucket of services.qwen, "
+        "which sets --custom-histogram-buckets (2500ms)"
+    )
+    assert line.endswith("; write 1500ms or 4s")
+    accepted = with_arguments("1500ms", argument)
+    assert refusals(accepted) == []
+    assert warnings(accepted) == []
+
+
+def test_bounds_of_another_histogram_change_nothing():
+    argument = '--custom-histogram-buckets={"inter_token_latency": [0.2, 1.5, 4]}'
+    assert refusals(with_arguments("2500ms", argument)) == []
+    (line,) = refusals(with_arguments("1500ms", argument))
+    assert line.endswith("which services.qwen runs (1500ms); write 1s or 2500ms")
+
+
+@pytest.mark.parametrize("lists", ['{"time_to_first_token": [4, 1]}', '{"time_to_first_token": "4"}', "[]"])
+def test_bounds_that_no_engine_accepts_are_a_warning(lists):
+    stack = with_arguments("2s", f"--custom-histogram-buckets={lists}")
+    assert refusals(stack) == []
+    (line,) = warnings(stack)
+    assert line.startswith(
+        "services.qwen.slo.ttft.within: is not checked, because services.qwen sets --custom-histogram-buckets "
+    )
+
+
 def test_a_time_in_defaults_is_told_at_its_place_with_the_service():
     stack = watched(qwen={"slo": None}) | {"defaults": ttft("2s")}
     (line,) = refusals(stack)
@@ -115,6 +153,16 @@ def test_an_interval_leaves_four_samples_in_the_shortest_window():
     (line,) = warnings(watched(qwen={"metrics": {"interval": "76s"}}))
     assert line.startswith("services.qwen.metrics.interval: leaves rules fewer than 4 samples")
     assert warnings(watched(qwen={"metrics": {"interval": "75s"}})) == []
+
+
+def test_an_interval_without_two_samples_in_the_shortest_window_is_refused():
+    (line,) = refusals(watched(qwen={"metrics": {"interval": "5m"}}))
+    assert line.startswith(
+        "services.qwen.metrics.interval: leaves rules no two samples in their shortest window, 5m (5m)"
+    )
+    assert refusals(watched(qwen={"metrics": {"interval": "299s"}})) == []
+    without = watched(qwen={"metrics": {"interval": "5m"}, "slo": None})
+    assert refusals(without | {"observability": {"metrics": {"type": "prometheus-operator"}}}) == []
 
 
 def test_rules_for_a_service_that_nobody_scrapes_are_a_warning():

@@ -11,6 +11,9 @@ from planning.observing.watched import WatchedService
 from planning.resolve import resolve
 from tests.support.stacks import plan, with_copies
 from tests.support.stacks.dashboards import drawn, image
+from tests.support.stacks.existing import existing, of_pool
+
+SGLANG = {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}
 
 
 def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
@@ -21,13 +24,13 @@ def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
 @pytest.mark.parametrize(
     ("fields", "features"),
     [
-        ({}, {"engine", "picker"}),
-        ({"prefill": {"replicas": 2}}, {"engine", "picker", "prefill", "consumer", "nixl"}),
-        ({"kvCache": {"cpuOffload": "8Gi"}}, {"engine", "picker", "consumer", "offloading"}),
-        ({"endpointPicker": {"enabled": False}}, {"engine"}),
-        ({"metrics": {"picker": False}}, {"engine"}),
+        ({}, {"engine", "picker", "requests"}),
+        ({"prefill": {"replicas": 2}}, {"engine", "picker", "requests", "prefill", "consumer", "nixl"}),
+        ({"kvCache": {"cpuOffload": "8Gi"}}, {"engine", "picker", "requests", "consumer", "offloading"}),
+        ({"endpointPicker": {"enabled": False}}, {"engine", "requests"}),
+        ({"metrics": {"picker": False}}, {"engine", "requests"}),
         ({"metrics": {"decode": False}, "slo": None}, {"picker"}),
-        ({"engine": {"type": "sglang", "image": "registry.example/sglang:v0.5.6"}, "slo": None}, {"picker"}),
+        ({"engine": SGLANG, "slo": None}, {"picker"}),
     ],
 )
 def test_features_follow_from_the_configuration(fields: dict[str, Any], features: set[str]):
@@ -37,8 +40,22 @@ def test_features_follow_from_the_configuration(fields: dict[str, Any], features
 
 def test_a_service_has_features_that_no_variant_has():
     (service,) = watched(drawn(qwen={"canary": {"weight": 10}}))
-    assert service.own_features == {"availability", "canary", "rules", "tpot", "ttft"}
-    assert service.features == {*service.own_features, "engine", "picker"}
+    assert service.own_features == {"availability", "canary", "pods", "rules", "scraped", "tpot", "ttft"}
+    assert service.features == {*service.own_features, "engine", "picker", "requests"}
+
+
+@pytest.mark.parametrize("fields", [{"engine": SGLANG}, {"canary": {"weight": 10, "engine": SGLANG}}])
+def test_variants_whose_requests_are_not_all_counted_are_not_compared(fields: dict[str, Any]):
+    (service,) = watched(drawn(qwen={"canary": {"weight": 10}, "slo": None, **fields}))
+    assert "canary" not in service.own_features
+
+
+def test_the_longest_interval_of_a_service_counts():
+    canary = {"weight": 10, "metrics": {"interval": "2m"}}
+    (service,) = watched(drawn(qwen={"metrics": {"interval": "1500ms"}, "canary": canary}))
+    assert service.interval == "120s"
+    (same,) = watched(drawn(qwen={"metrics": {"interval": "1500ms"}}))
+    assert same.interval == "1500ms"
 
 
 def test_each_version_of_a_role_has_a_scope():
@@ -49,7 +66,19 @@ def test_each_version_of_a_role_has_a_scope():
     assert [scope.roles for scope in same.variants[0].engines] == [()]
 
 
-def test_a_service_that_nothing_scrapes_is_left_out():
+def test_a_service_that_nothing_scrapes_has_the_series_that_the_cluster_has():
     nothing = {"decode": False, "picker": False}
-    keys = [service.key for service in watched(drawn(qwen={}, bert={"metrics": nothing, "slo": None}))]
-    assert keys == ["bert", "qwen"], "its pods may be scraped by others, and the cluster has series of them"
+    bert, qwen = watched(drawn(qwen={}, bert={"metrics": nothing, "slo": None}))
+    assert (bert.key, bert.interval, bert.own_features) == ("bert", None, {"pods", "rules"})
+    assert "scraped" in qwen.own_features
+
+
+def test_a_service_without_pods_is_left_out():
+    assert not list(watched(of_pool() | {"observability": {"metrics": {"type": "gmp"}, "dashboards": {}}}))
+
+
+def test_pods_of_somebody_else_are_no_pods_of_a_service():
+    stack = existing() | {"observability": {"metrics": {"type": "gmp"}, "dashboards": {}}}
+    (service,) = watched(stack)
+    assert service.own_features == {"scraped"}
+    assert service.features == {"picker", "scraped"}

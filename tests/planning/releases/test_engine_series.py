@@ -203,3 +203,20 @@ def test_the_connectors_of_mooncake_have_metrics_of_their_own():
 def test_a_metric_has_the_conditions_of_all_rows_that_match():
     assert engine_series.conditions_of("vllm:kv_offload_tiering_read_bytes_total") == ("offloading", "tiers")
     assert engine_series.conditions_of("vllm:num_requests_running") == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "bounds"),
+    [
+        ([], {}),
+        (['--custom-histogram-buckets={"a": [1, 2.5], "b": [7]}'], {"a": (1, 2.5), "b": (7,)}),
+        (["--custom_histogram_buckets", '{"a": [1]}'], {"a": (1,)}),
+        (["--custom-histogram-buckets.a=[1]", "--custom-histogram-buckets.b", "[2]"], {"a": (1,), "b": (2,)}),
+        (["--custom-histogram-buckets.a=[1]", '--custom-histogram-buckets={"b": [2]}'], None),
+        *((["--custom-histogram-buckets", f'{{"a": {value}}}'], None) for value in ("[]", "[0, 1]", "[1, 1]", '["1"]')),
+        (["--custom-histogram-buckets=x"], None),
+        (["--custom-histogram-buckets"], None),
+    ],
+)
+def test_arguments_set_bounds_as_the_engine_reads_them(arguments, bounds):
+    assert engine_series.own_bounds(arguments) == bounds

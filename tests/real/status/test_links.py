@@ -51,7 +51,7 @@ def await_culprit(stack, place, state):
 
 
 def await_state(stack, condition):
-    """Return when a condition holds. After a third of the time, Istio writes anew what it may have lost."""
+    """Return when a condition holds. After a third of the time, let Istio write all statuses anew."""
     try:
         eventually(condition, SECONDS / 3)
     except AssertionError:

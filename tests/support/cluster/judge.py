@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from local.gateway.objects import GatewayListener, Manifest
 from local.tools import Tool
 from tests.support.cluster.server import apply, read
 from tests.support.traffic.istio_routes import routes
+from tests.support.traffic.others import referenced_pools
 
 APPLIED = ("Service", "DestinationRule", "ReferenceGrant", "InferencePool", "HTTPRoute")
 """Kinds that Istio reads of a stack."""
@@ -121,7 +122,7 @@ def verdict(manifest: Manifest) -> Verdict:
 def judged(manifests: Iterable[Manifest]) -> set[Place]:
     """Return the places of the routes among objects, and of the pools that they refer to."""
     routes = [each for each in manifests if each["kind"] == "HTTPRoute"]
-    return {*map(_place, routes), *(place for route in routes for place in _pools(route))}
+    return {*map(_place, routes), *(("InferencePool", *place) for place in referenced_pools(routes))}
 
 
 def gateways_for(manifests: Sequence[Manifest]) -> list[Manifest]:
@@ -151,13 +152,6 @@ def _moved(node: Any, suffix: str) -> Any:
 
 def _namespaces(manifests: Iterable[Manifest]) -> set[str]:
     return {each["metadata"]["namespace"] for each in manifests}
-
-
-def _pools(route: Manifest) -> Iterator[Place]:
-    for rule in route["spec"].get("rules", ()):
-        for ref in rule.get("backendRefs", ()):
-            if ref.get("kind") == "InferencePool":
-                yield "InferencePool", ref.get("namespace", route["metadata"]["namespace"]), ref["name"]
 
 
 def _place(manifest: Manifest) -> Place:

@@ -226,7 +226,7 @@ def _active(alert: str, states: Sequence[Expected]) -> Iterator[dict[str, str]]:
 
 
 def _labels(name: str, labels: Mapping[str, str]) -> str:
-    pairs = ", ".join(f'{label}="{value}"' for label, value in sorted(labels.items()))
+    pairs = ",".join(f'{label}="{value}"' for label, value in sorted(labels.items()))
     return f"{name}{{{pairs}}}"
 
 

@@ -97,12 +97,18 @@ def _without_copies(tree: Tree) -> list[Manifest]:
 
 
 def _known(service: dict[str, Any], release: Release) -> dict[str, Any]:
-    """Return a service without the words that a channel without a sidecar does not know."""
-    if channel(release.channel).images.sidecar is not None:
-        return service
-    known = {key: value for key, value in service.items() if key != "prefill"}
-    if "flowControl" in service["endpointPicker"]:
-        known["endpointPicker"] = {**service["endpointPicker"], "flowControl": {}}
+    """Return a service without the words that a channel does not know, and without what its picker does not measure."""
+    facts = channel(release.channel)
+    known = dict(service)
+    if facts.images.sidecar is None:
+        known.pop("prefill", None)
+        if "flowControl" in service["endpointPicker"]:
+            known["endpointPicker"] = {**service["endpointPicker"], "flowControl": {}}
+    slo: Mapping[str, Any] = service.get("slo", {})
+    if slo.get("source") == "picker":
+        catalogue = facts.picker.metrics.catalogue
+        unmeasured = {name for name, metric in catalogue.items() if metric.gate == "latencyPredictor"}
+        known["slo"] = {name: value for name, value in slo.items() if name not in unmeasured}
     return known
 
 

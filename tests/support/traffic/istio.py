@@ -12,6 +12,7 @@ from local.cluster import ControlPlane
 from local.gateway import LocalGateway, addresses, objects
 from local.gateway.objects import GatewayListener
 from local.tools import Tool
+from tests.support.traffic import exposition
 from tests.support.traffic.pickers import Picker
 
 REFRESH = 0.2
@@ -85,14 +86,29 @@ class Istio:
         for namespace, name in self._applied:
             self._plane.kubectl("delete", "gateway", name, "-n", namespace, "--ignore-not-found", "--wait=false")
 
+    def services(self, namespace: str) -> dict[str, list[dict[str, str]]]:
+        """Return the Services that metrics of Istio's proxies name, by the clusters that lead to a namespace."""
+        return {
+            cluster["name"]: cluster["metadata"]["filter_metadata"]["istio"]["services"]
+            for cluster in self._clusters_of(namespace)
+        }
+
+    def bounds(self) -> set[float]:
+        """Return the finite bounds of the histograms that the proxy shows to Prometheus."""
+        text = (self._proxy.ask("/stats?format=prometheus&filter=upstream_rq_time") or b"").decode()
+        return set().union(*(metric.bounds for metric in exposition.metrics(text).values()))
+
     def _clusters(self, namespace: str) -> set[str]:
-        """Return the clusters of the proxy that lead to a namespace."""
+        """Return the names of the clusters of the proxy that lead to a namespace."""
+        return {cluster["name"] for cluster in self._clusters_of(namespace)}
+
+    def _clusters_of(self, namespace: str) -> list[dict[str, Any]]:
         dumps = self._proxy.configuration().get("configs", ())
-        clusters = (
-            each["cluster"]["name"]
+        clusters = [
+            state["cluster"]
             for dump in dumps
             if dump["@type"].endswith("ClustersConfigDump")
-            for state in ("dynamic_active_clusters", "dynamic_warming_clusters")
-            for each in dump.get(state, ())
-        )
-        return {name for name in clusters if f".{namespace}.svc." in name}
+            for kind in ("dynamic_active_clusters", "dynamic_warming_clusters")
+            for state in dump.get(kind, ())
+        ]
+        return [cluster for cluster in clusters if f".{namespace}.svc." in cluster["name"]]

@@ -6,6 +6,7 @@ Nodes are played, so who tests says of a pod what its kubelet would.
 import contextlib
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -231,8 +232,13 @@ class LivingStack:
         """Let Istio write the status of the Gateway and of all routes anew.
 
         Istio loses a status if its queue holds two generations of an object (istio, pilot/pkg/status/resourcelock.go,
-        `Push` keeps the generation of the first). It compares again when a status changes.
+        `Push` keeps the generation of the first). It compares again when a status changes. It may also have judged the
+        Gateway by the ports that its Service had before, so that the Gateway changes, too.
         """
+        metadata = self.editor.get("Gateway", "gateways", "gateway")["metadata"]
+        annotations = {**metadata.get("annotations", {}), "renewed": str(time.time())}
+        operation = {"op": "add", "path": "/metadata/annotations", "value": annotations}
+        self.editor.patch("Gateway", "gateways", "gateway", operation)
         self.editor.clear_status("Gateway", "gateways", "gateway", "conditions")
         for route in self.editor.items("HTTPRoute", NAMESPACE):
             self.editor.clear_status("HTTPRoute", NAMESPACE, route["metadata"]["name"], "parents")

@@ -1,5 +1,6 @@
 """Small servers of vLLM's API on loopback: each answers who it is and what it saw."""
 
+import collections
 import gzip
 import hashlib
 import json
@@ -28,6 +29,11 @@ class ModelServer(Server):
             "vllm:num_requests_running": 0.0,
             "vllm:kv_cache_usage_perc": 0.0,
         }
+        self.fails_every = 0
+        """It answers each request of this number with 500; 0 for none."""
+        self.counted = collections.Counter[tuple[str, str, str]]()
+        """Answers by handler, method and group of statuses, as vLLM's server counts them."""
+        self.lock = threading.Lock()
         self.free = threading.Event()
         """Cleared to keep every answer back."""
         self.free.set()
@@ -53,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         """Answer which models there are, and how busy the server is."""
         if self.path == "/metrics":
             self.server.scrapes += 1
-            self._send("text/plain; version=0.0.4", _metrics(self.server.gauges).encode())
+            self._send("text/plain; version=0.0.4", _metrics(self.server).encode())
         elif self.path == "/v1/models":
             self._answer({"object": "list", "data": [{"id": "model", "object": "model"}]} | self._noted(b""))
         else:
@@ -63,6 +69,9 @@ class Handler(BaseHTTPRequestHandler):
         """Answer as vLLM does, whole or in events. The first event, or the whole answer, has what was seen."""
         body = body_of(self)
         noted = self._noted(body)
+        if self._fails():
+            self._answer({"error": {"message": "out of order", "code": 500}}, 500)
+            return
         answer = reply(self.path.partition("?")[0], body, forces_usage=self.server.forces_usage)
         if answer.is_stream:
             self._stream(answer, noted)
@@ -85,11 +94,26 @@ class Handler(BaseHTTPRequestHandler):
         self.server.seen.append(seen)
         return {"seen": seen}
 
+    def _fails(self) -> bool:
+        """Tell whether the request is one of those that fail."""
+        with self.server.lock:
+            answers = self.server.counted.items()
+            before = sum(count for (_, method, _), count in answers if method == "POST")
+        return self.server.fails_every > 0 and (before + 1) % self.server.fails_every == 0
+
+    def _count(self, status: int) -> None:
+        """Count an answer. vLLM's server leaves /metrics out."""
+        key = (self.path.partition("?")[0], self.command, f"{status // 100}xx")
+        if key[0] != "/metrics":
+            with self.server.lock:
+                self.server.counted[key] += 1
+
     def _answer(self, answer: dict[str, Any], status: int = 200) -> None:
         self._send("application/json", json.dumps(answer).encode(), status)
 
     def _send(self, kind: str, body: bytes, status: int = 200) -> None:
         self.server.free.wait(HELD_SECONDS)
+        self._count(status)
         self.send_response(status)
         self.send_header("Content-Type", kind)
         if self.server.compresses and "gzip" in self.headers.get("Accept-Encoding", ""):
@@ -102,6 +126,7 @@ class Handler(BaseHTTPRequestHandler):
     def _stream(self, answer: Reply, noted: dict[str, Any]) -> None:
         """Send one event, and the others once that is released."""
         self.server.free.wait(HELD_SECONDS)
+        self._count(answer.status)
         self.send_response(answer.status)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -120,14 +145,19 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
 
-def _metrics(gauges: dict[str, float]) -> str:
-    """Return gauges as Prometheus reads them, and the blocks of the cache."""
+def _metrics(server: ModelServer) -> str:
+    """Return what a server reports, as Prometheus reads it: gauges, the blocks of the cache, and counted answers."""
     named = 'model_name="model"'
-    lines = [f"# TYPE {name} gauge\n{name}{{{named}}} {value}" for name, value in gauges.items()]
+    lines = [f"# TYPE {name} gauge\n{name}{{{named}}} {value}" for name, value in server.gauges.items()]
     lines += [
         "# TYPE vllm:cache_config_info gauge",
         'vllm:cache_config_info{block_size="16",num_gpu_blocks="2048"} 1.0',
         "# TYPE vllm:lora_requests_info gauge",
         'vllm:lora_requests_info{max_lora="1",running_lora_adapters="",waiting_lora_adapters=""} 1.0',
+        "# TYPE http_requests_total counter",
     ]
+    with server.lock:
+        for (handler, method, status), count in server.counted.items():
+            labels = f'handler="{handler}",method="{method}",status="{status}"'
+            lines.append(f"http_requests_total{{{labels}}} {count}.0")
     return "\n".join(lines) + "\n"

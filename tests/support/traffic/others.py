@@ -1,16 +1,25 @@
 """Pods and pools that a stack leads to, and that somebody else makes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 Tree = dict[str, Any]
 PICKER_PORT = 9002
 
 
+def referenced_pools(manifests: Iterable[Tree]) -> Iterator[tuple[str, str]]:
+    """Yield namespace and name of the pools that the routes among objects refer to."""
+    for manifest in manifests:
+        for rule in manifest["spec"].get("rules", ()) if manifest["kind"] == "HTTPRoute" else ():
+            for ref in rule.get("backendRefs", ()):
+                if ref.get("kind") == "InferencePool":
+                    yield ref.get("namespace", manifest["metadata"]["namespace"]), ref["name"]
+
+
 def pools_of_others(manifests: Sequence[Tree]) -> list[Tree]:
     """Return the pools that routes refer to and that are not among the objects, with the Services of their pickers."""
     known = {_place(manifest) for manifest in manifests if manifest["kind"] == "InferencePool"}
-    missing = dict.fromkeys(place for manifest in manifests for place in _pools(manifest) if place not in known)
+    missing = dict.fromkeys(place for place in referenced_pools(manifests) if place not in known)
     return [item for namespace, name in missing for item in (_pool(namespace, name), _picker(namespace, name))]
 
 
@@ -31,14 +40,6 @@ def pods_of_others(manifests: Sequence[Tree]) -> list[Tree]:
         for number, pool in enumerate(pools)
         if not any(pool["spec"]["selector"]["matchLabels"].items() <= labels for labels in templates)
     ]
-
-
-def _pools(manifest: Tree) -> Iterator[tuple[str, str]]:
-    """Yield namespace and name of the pools that a route refers to."""
-    for rule in manifest["spec"].get("rules", ()) if manifest["kind"] == "HTTPRoute" else ():
-        for ref in rule.get("backendRefs", ()):
-            if ref.get("kind") == "InferencePool":
-                yield ref.get("namespace", manifest["metadata"]["namespace"]), ref["name"]
 
 
 def _pool(namespace: str, name: str) -> Tree:

@@ -17,6 +17,9 @@ from local import processes
 from local.cluster import ControlPlane
 from local.gateway.picker import command
 
+METRICS = 9090
+"""Port of a picker's metrics as it is deployed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Picker:
