@@ -1,7 +1,6 @@
 """Commands of `python -m cli`.
 
 Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
-Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
 exit code is 1 if a cluster or a Prometheus cannot be read, if a forge refuses a comment, if `lint` has findings, if
 `lock` finds sources that have moved or do not answer, if `convert` loses something, if `fit` finds roles that do not
 fit their devices, and if `policy` finds violations of mandatory rules. The exit code is 7 if `summarize --drift` finds
