@@ -76,8 +76,8 @@ class _Inclusion(Spec):
     at: str
     """Path of the fields of the other table."""
     table: str
-    key: str
-    """Beginning of the keys of the other table."""
+    key: str = ""
+    """Beginning of the keys of the other table; empty if they are whole."""
     below: str = ""
     """Path in the other table, whose rows alone are taken; empty for all of its rows."""
     only: Items[str] = ()
@@ -91,7 +91,9 @@ class _Inclusion(Spec):
                 rest = rest.removeprefix(f"{self.below}.")
             is_below = rest != row.path or not self.below
             if is_below and (not self.only or row.parts[0] in self.only):
-                key = f"{self.key}.{row.key}" if row.key else ""
+                key = row.key
+                if key and self.key:
+                    key = f"{self.key}.{key}"
                 yield row.model_copy(update={"path": f"{self.at}.{rest}", "key": key})
 
 

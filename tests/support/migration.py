@@ -1,5 +1,6 @@
 """Conversions of documents of other systems, and what is in them."""
 
+import textwrap
 from typing import Any
 
 import yaml
@@ -14,6 +15,22 @@ def llm_service(spec: str, annotations: str = "{}") -> str:
     return (
         "apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\n"
         f"metadata: {{name: chat, namespace: ml, annotations: {annotations}}}\nspec:\n{spec}"
+    )
+
+
+def aim_service(spec: str, labels: str = "{}") -> str:
+    """Return an AIMService with the name `chat` and lines of a spec."""
+    return (
+        "apiVersion: aim.eai.amd.com/v1alpha1\nkind: AIMService\n"
+        f"metadata: {{name: chat, namespace: ml, labels: {labels}}}\nspec:\n{textwrap.indent(spec, '  ')}"
+    )
+
+
+def aim_object(kind: str, name: str, spec: str, rest: str = "") -> str:
+    """Return another object of aim-engine, with a spec and with further lines."""
+    return (
+        f"apiVersion: aim.eai.amd.com/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\n"
+        f"spec:\n{textwrap.indent(spec, '  ')}\n{rest}"
     )
 
 
