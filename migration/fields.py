@@ -36,6 +36,11 @@ _COMMON = "kubernetes"
 """Name of the table with the fields that every object of Kubernetes has."""
 
 
+def parts(path: str) -> tuple[str, ...]:
+    """Return the parts of the path of a field, as tables write it."""
+    return tuple(quoted or plain for quoted, plain in _PARTS.findall(path))
+
+
 class OtherFate(Spec):
     """Fate of some values of a field that differs from the fate of the others."""
 
@@ -61,7 +66,7 @@ class FieldRow(Spec):
     @property
     def parts(self) -> tuple[str, ...]:
         """Return the parts of the path."""
-        return tuple(quoted or plain for quoted, plain in _PARTS.findall(self.path))
+        return parts(self.path)
 
     def reason_of(self, fate: Fate) -> str:
         """Return the reason for a fate of the field; an empty text if the row knows none."""
