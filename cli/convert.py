@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli import trial
+from cli import live, trial
 from cli.trial import Tried
 from facts import regular_files
+from facts.kubeconfig import KubeAccess
 from facts.regular_files import LARGEST_YAML, UnreadableError
 from migration import assembly, contract, conversion, files, notes, printing
 from migration.assembly import Assembled
@@ -77,14 +78,36 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write the configuration to a file")
     text = "objects that the other system renders: list the differences of what serves from those of this program"
     parser.add_argument("--compare", metavar="RENDERED", help=text)
+    text = (
+        "read from the kubeconfig's cluster what the files do not say: objects that they refer to, and running digests"
+    )
+    parser.add_argument("--live", action="store_true", help=text)
+    parser.add_argument("--context", help="context of the kubeconfig for --live; its current one if absent")
+    text = "print the Roles that --live needs for these files, and nothing else; no cluster is read"
+    parser.add_argument("--rights", action="store_true", help=text)
     parser.add_argument("--notes", action="store_true", help="print notes about all fields, carried and dropped too")
 
 
 def run(options: Namespace) -> int:
-    """Print the configuration and the notes, and return the exit code."""
+    """Print the configuration and the notes, or the Roles, and return the exit code."""
+    if options.context is not None and not options.live:
+        raise mistake("--context", "has no effect without --live", "add --live, or omit --context")
     sources = _documents(options.files)
     companions = _documents(options.companions)
-    result = convert(sources, companions, options.origin, options.namespace)
+    namespace = options.namespace or _DEFAULT_NAMESPACE
+    if options.rights:
+        sys.stdout.writelines(live.roles(sources, companions, options.origin, namespace))
+        return 0
+    further = list[Note]()
+    if options.live:
+        access = KubeAccess(None, options.context)
+        completed = live.complete(sources, companions, options.origin, access, namespace)
+        sources = completed.sources
+        companions = completed.companions
+        further = completed.notes
+        if completed.taken:
+            sys.stderr.write(f"read from {live.CLUSTER}: {', '.join(completed.taken)}\n")
+    result = convert(sources, companions, options.origin, options.namespace, further)
     if options.output is None:
         sys.stdout.write(result.text)
     else:
@@ -129,17 +152,19 @@ def convert(
     companions: Sequence[RawDocument] = (),
     origin: str | None = None,
     namespace: str | None = None,
+    of_cluster: Iterable[Note] = (),
 ) -> PrintedConfiguration:
     """Return the configuration that documents mean. The arguments are those of `conversion.convert`.
 
-    `namespace` is the namespace of services whose documents name none. Raises `ConfigError` if no document is known.
+    `namespace` is the namespace of services whose documents name none. `of_cluster` are notes about what could not be
+    read from a cluster. Raises `ConfigError` if no document is known.
     """
     converted = conversion.convert(sources, companions, origin)
     if not converted.services:
         raise _nothing_known(sources)
     assembled = assembly.assemble(converted.services)
     tree = dict(assembled.tree)
-    further = list[Note]()
+    further = list(of_cluster)
     if "namespace" not in tree:
         tree = {"namespace": namespace or _DEFAULT_NAMESPACE, **tree}
         if namespace is None:

@@ -68,7 +68,7 @@ class FileRole:
     def values(self, path: str) -> list[str]:
         """Return the texts of the values at a path of the table, in which `[]` is any item."""
         values: list[object] = [self.original.peek(Path())]
-        for part in fields.parts(self._absolute(path)):
+        for part in fields.parts_of(self._absolute(path)):
             if part == ANY_ITEM:
                 values = [item for value in values for item in sequence(value)]
             else:
@@ -77,7 +77,7 @@ class FileRole:
 
     def has_note(self, path: str) -> bool:
         """Tell whether a note says that a field at a path of the table, or one below it, is not carried."""
-        parts_of_row = fields.parts(self._absolute(path))
+        parts_of_row = fields.parts_of(self._absolute(path))
         for note in self.notes:
             parts = tuple(ANY_ITEM if isinstance(part, int) else part for part in note.path)
             if note.fate != "carried" and parts[: len(parts_of_row)] == parts_of_row:
@@ -116,10 +116,10 @@ class FileRole:
         """Yield the items of each list under a key below the fields of the role."""
         leaves = (leaf for leaf in all_leaves(self._role()) if key in leaf)
         for holder in {Path(*leaf[: leaf.index(key) + 1]) for leaf in leaves}:
-            yield from sequence(self.original.peek(Path(*fields.parts(self.place), *holder)))
+            yield from sequence(self.original.peek(Path(*fields.parts_of(self.place), *holder)))
 
     def _role(self) -> object:
-        return self.original.peek(Path(*fields.parts(self.place)))
+        return self.original.peek(Path(*fields.parts_of(self.place)))
 
     def _leaves(self) -> Iterator[Path]:
         yield from all_leaves(self.original.peek(Path()))

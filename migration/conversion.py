@@ -34,13 +34,18 @@ class Conversion:
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the kinds that make services, as `group/Kind`, sorted."""
+    """Return the kinds that make services, as `group/Kind`, sorted. The group `*` is any."""
     return tuple(sorted(kind for reader in READERS.values() for kind in reader.TABLES if "/" in kind))
 
 
 def chart_names() -> tuple[str, ...]:
     """Return the names for `--from`: sources whose files have no kind, sorted."""
     return tuple(sorted(name for reader in READERS.values() for name in reader.TABLES if "/" not in name))
+
+
+def understood_kinds() -> frozenset[str]:
+    """Return the kinds that some reader understands, as `group/Kind`, those beside services too."""
+    return frozenset(kind for reader in READERS.values() for kind in (*reader.TABLES, *reader.COMPANIONS))
 
 
 def convert(
@@ -75,7 +80,7 @@ def _matching(
     sources: Sequence[RawDocument], tables: Mapping[str, str], origin: str | None, known: set[int]
 ) -> Iterator[Original]:
     for source in sources:
-        name = tables.get(source.kind or origin or "")
+        name = tables.get(source.kind or origin or "") or tables.get(f"*/{source.kind.rpartition('/')[2]}")
         if name is not None:
             known.add(id(source))
-            yield Original(source.file, source.tree, table(name))
+            yield Original(source.file, source.tree, table(name), source.running)

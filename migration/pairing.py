@@ -173,7 +173,7 @@ def _names(origins: Iterable[ServiceFiles]) -> Iterator[tuple[PodPlace, str, str
 def _text(original: Original, path: str) -> str:
     if not path:
         return ""
-    value = original.peek(Path(*fields.parts(path)))
+    value = original.peek(Path(*fields.parts_of(path)))
     return value if isinstance(value, str) else ""
 
 
