@@ -19,10 +19,10 @@ from migration import (
     pods,
 )
 from migration.accounts import Original
-from migration.aim_layers import Place
-from migration.aim_objects import GROUP, Resolved
-from migration.aim_variables import Variables
-from migration.aim_weights import Weights
+from migration.aim_layers import LayeredPlace
+from migration.aim_objects import GROUP, ResolvedService
+from migration.aim_variables import VariableLayer
+from migration.aim_weights import ModelWeights
 from migration.converted import Converted
 from migration.names import sanitize_dns1035_label
 from models.paths import Path
@@ -99,12 +99,12 @@ def _service(document: Original, companions: Sequence[Original]) -> Converted:
     return converted
 
 
-def _image(resolved: Resolved, converted: Converted) -> str | None:
+def _image(resolved: ResolvedService, converted: Converted) -> str | None:
     """Return the image of the engine; with a tag to be written if it has no version."""
-    model = Place(resolved.service, _SPEC / "model")
+    model = LayeredPlace(resolved.service, _SPEC / "model")
     places = [model / "image", model / "custom" / "baseImage"]
     if resolved.model is not None:
-        places.insert(0, Place(resolved.model, _SPEC / "image"))
+        places.insert(0, LayeredPlace(resolved.model, _SPEC / "image"))
     place = aim_layers.last(places)
     if place is None:
         return None
@@ -112,27 +112,27 @@ def _image(resolved: Resolved, converted: Converted) -> str | None:
     return image or pods.unversioned_image(place.document, place.path)
 
 
-def _variables(resolved: Resolved, weights: Weights | None) -> list[Variables]:
+def _variables(resolved: ResolvedService, weights: ModelWeights | None) -> list[VariableLayer]:
     """Return the variables of the engine by layer, the lowest first."""
     generated = {"AIM_CACHE_PATH": aim_weights.CACHE_PATH, "VLLM_ENABLE_METRICS": "true"}
-    layers = [Variables(generated)]
-    layers += [aim_variables.read(Place(config, _SPEC / "env")) for config in resolved.configs]
-    layers.append(Variables(_profile(resolved)))
+    layers = [VariableLayer(generated)]
+    layers += [aim_variables.read(LayeredPlace(config, _SPEC / "env")) for config in resolved.configs]
+    layers.append(VariableLayer(_profile(resolved)))
     if resolved.template is not None:
-        layers.append(aim_variables.read(Place(resolved.template, _SPEC / "env")))
+        layers.append(aim_variables.read(LayeredPlace(resolved.template, _SPEC / "env")))
     elif resolved.model is not None:
-        layers.append(aim_variables.read(Place(resolved.model, _SPEC / "env")))
+        layers.append(aim_variables.read(LayeredPlace(resolved.model, _SPEC / "env")))
     if resolved.entry is not None:
         layers.append(aim_variables.read(resolved.entry / "env"))
     if weights is not None and weights.model and not weights.is_discovered:
-        layers.append(Variables({"AIM_MODEL_ID": weights.model}))
-    layers.append(aim_variables.read(Place(resolved.service, _SPEC / "env")))
+        layers.append(VariableLayer({"AIM_MODEL_ID": weights.model}))
+    layers.append(aim_variables.read(LayeredPlace(resolved.service, _SPEC / "env")))
     return layers
 
 
-def _profile(resolved: Resolved) -> dict[str, str]:
+def _profile(resolved: ResolvedService) -> dict[str, str]:
     """Return the variables that choose a profile in the image."""
-    overrides = Place(resolved.service, _SPEC / "overrides")
+    overrides = LayeredPlace(resolved.service, _SPEC / "overrides")
     overrides.document.take_presence(overrides.path)
     names = {"metric": "AIM_METRIC", "precision": "AIM_PRECISION"}
     values = dict[str, str | None]()
@@ -143,26 +143,26 @@ def _profile(resolved: Resolved) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def _of_template(resolved: Resolved, field: str) -> list[Place]:
+def _of_template(resolved: ResolvedService, field: str) -> list[LayeredPlace]:
     if resolved.template is not None:
-        return [Place(resolved.template, _SPEC / field)]
+        return [LayeredPlace(resolved.template, _SPEC / field)]
     if resolved.entry is not None:
         return [resolved.entry / "profile" / field]
     return []
 
 
-def _devices(resolved: Resolved, converted: Converted) -> None:
-    service = Place(resolved.service, _SPEC)
+def _devices(resolved: ResolvedService, converted: Converted) -> None:
+    service = LayeredPlace(resolved.service, _SPEC)
     hardware = [service / "model" / "custom" / "hardware"]
-    amounts = list[Place]()
+    amounts = list[LayeredPlace]()
     if resolved.model is not None:
-        hardware.insert(0, Place(resolved.model, _SPEC / "custom" / "hardware"))
+        hardware.insert(0, LayeredPlace(resolved.model, _SPEC / "custom" / "hardware"))
     if resolved.entry is not None:
         hardware.append(resolved.entry / "hardware")
     if resolved.template is not None:
-        hardware.append(Place(resolved.template, _SPEC / "hardware"))
-        hardware.append(Place(resolved.template, Path("status", "resolvedHardware")))
-        amounts.append(Place(resolved.template, _SPEC / "resources"))
+        hardware.append(LayeredPlace(resolved.template, _SPEC / "hardware"))
+        hardware.append(LayeredPlace(resolved.template, Path("status", "resolvedHardware")))
+        amounts.append(LayeredPlace(resolved.template, _SPEC / "resources"))
     hardware.append(service / "overrides" / "hardware")
     amounts.append(service / "resources")
     devices = aim_hardware.read(converted, hardware, amounts)
@@ -175,7 +175,7 @@ def _pod(document: Original, converted: Converted) -> None:
     converted.set(document.text(_SPEC / "serviceAccountName") or None, "pod", "serviceAccountName")
 
 
-def _labels(resolved: Resolved, converted: Converted) -> None:
+def _labels(resolved: ResolvedService, converted: Converted) -> None:
     """Read the labels that the runtime configs let reach all objects of the service."""
     patterns = _patterns(resolved.configs)
     labels = dict[str, Any]()
@@ -189,7 +189,7 @@ def _labels(resolved: Resolved, converted: Converted) -> None:
 
 def _patterns(configs: Sequence[Original]) -> list[str]:
     """Return the patterns of the labels that reach all objects; none if this is switched off."""
-    propagation = [Place(config, _SPEC / "labelPropagation") for config in configs]
+    propagation = [LayeredPlace(config, _SPEC / "labelPropagation") for config in configs]
     for place in propagation:
         place.document.take_presence(place.path)
     place = aim_layers.last([place / "enabled" for place in propagation])
@@ -210,7 +210,7 @@ def _matches(name: str, pattern: str) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatch.fnmatchcase, parts, patterns))
 
 
-def _leave(resolved: Resolved) -> None:
+def _leave(resolved: ResolvedService) -> None:
     """Note what means nothing in objects that are used."""
     model = resolved.model
     if model is None:
@@ -220,6 +220,6 @@ def _leave(resolved: Resolved) -> None:
             model.drop(_SPEC / name, _OF_SERVICE)
     if resolved.template is not None:
         model.drop(_SPEC / "env", _OF_TEMPLATE)
-    for entry in Place(model, _SPEC / "customTemplates").items():
+    for entry in LayeredPlace(model, _SPEC / "customTemplates").items():
         if resolved.entry is None or entry.path != resolved.entry.path:
             entry.drop(_ENTRIES)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from migration import aim_layers, pods
-from migration.aim_layers import Place
+from migration.aim_layers import LayeredPlace
 from migration.converted import Converted
 from models.accelerators import ExtendedResource
 from planning.hardware import accelerators
@@ -35,7 +35,7 @@ def product(name: str) -> str:
     return next((word for word in words if _WORD.fullmatch(word)), "".join(words[:1]))
 
 
-def read(converted: Converted, layers: Sequence[Place], amounts: Sequence[Place]) -> dict[str, int]:
+def read(converted: Converted, layers: Sequence[LayeredPlace], amounts: Sequence[LayeredPlace]) -> dict[str, int]:
     """Read hardware from its layers, of which later ones win. Returns the devices of a pod by their resource.
 
     `amounts` are the requests and limits of the template and of the service, whose number of devices wins.
@@ -57,7 +57,7 @@ def read(converted: Converted, layers: Sequence[Place], amounts: Sequence[Place]
     return {resource: number or 1}
 
 
-def _stated_number(amounts: Sequence[Place], resource: str) -> int | None:
+def _stated_number(amounts: Sequence[LayeredPlace], resource: str) -> int | None:
     """Return the number of devices in requests and limits; None if none states it."""
     number = None
     for group in ("requests", "limits"):
@@ -68,7 +68,7 @@ def _stated_number(amounts: Sequence[Place], resource: str) -> int | None:
     return number
 
 
-def _number(converted: Converted, devices: Sequence[Place], stated: int | None) -> int | None:
+def _number(converted: Converted, devices: Sequence[LayeredPlace], stated: int | None) -> int | None:
     """Return the number of devices; None, with a note, if no file has it."""
     key = converted.key_of("accelerator")
     place = aim_layers.last([device / "requests" for device in devices])
@@ -88,7 +88,7 @@ def _number(converted: Converted, devices: Sequence[Place], stated: int | None) 
     return number
 
 
-def _without_devices(converted: Converted, layers: Sequence[Place]) -> dict[str, int]:
+def _without_devices(converted: Converted, layers: Sequence[LayeredPlace]) -> dict[str, int]:
     name = _CPU
     if not any((layer / _CPU).is_there or (layer / "gpu").is_there for layer in layers):
         name = _VENDOR
@@ -99,13 +99,13 @@ def _without_devices(converted: Converted, layers: Sequence[Place]) -> dict[str,
     return {}
 
 
-def _drop_devices(devices: Sequence[Place]) -> None:
+def _drop_devices(devices: Sequence[LayeredPlace]) -> None:
     for device in devices:
         for name in ("model", "minVram", "resourceName"):
             (device / name).drop("pods have no devices")
 
 
-def _product(converted: Converted, devices: Sequence[Place], vendor: str) -> None:
+def _product(converted: Converted, devices: Sequence[LayeredPlace], vendor: str) -> None:
     """Set the class of the product, or else that of the vendor."""
     place = aim_layers.last([device / "model" for device in devices])
     name = None
@@ -126,7 +126,7 @@ def _product(converted: Converted, devices: Sequence[Place], vendor: str) -> Non
         memory.document.note(memory.path, "ask", _MEMORY, key)
 
 
-def _resource(converted: Converted, devices: Sequence[Place], resource: str) -> None:
+def _resource(converted: Converted, devices: Sequence[LayeredPlace], resource: str) -> None:
     """Let the class of the service have a resource, if it has another one."""
     name = str(converted.service["accelerator"])
     allocation = accelerators.classes({})[name].allocation
@@ -165,11 +165,11 @@ def _class_of_resource(resource: str) -> str:
 
 
 def resources(
-    converted: Converted, hardware: Sequence[Place], layers: Sequence[Place], devices: Mapping[str, int]
+    converted: Converted, hardware: Sequence[LayeredPlace], layers: Sequence[LayeredPlace], devices: Mapping[str, int]
 ) -> None:
     """Read requests and limits: those of hardware without devices, and above them those of template and service."""
     merged = dict[str, dict[str, str]]()
-    places = dict[tuple[str, str], Place]()
+    places = dict[tuple[str, str], LayeredPlace]()
     for group in ("requests", "limits"):
         place = aim_layers.last([layer / "cpu" / group for layer in hardware])
         if place is not None:

@@ -10,15 +10,15 @@ _OTHER = "another object has a value of its own, which counts"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LayeredPlace:
     """A path in one of several documents."""
 
     document: Original
     path: Path
 
-    def __truediv__(self, part: str | int) -> "Place":
+    def __truediv__(self, part: str | int) -> "LayeredPlace":
         """Return the place of the value at a key or an index."""
-        return Place(self.document, self.path / part)
+        return LayeredPlace(self.document, self.path / part)
 
     @property
     def value(self) -> object:
@@ -30,16 +30,16 @@ class Place:
         """Whether there is a value. null is none."""
         return self.document.has(self.path)
 
-    def items(self) -> list["Place"]:
+    def items(self) -> list["LayeredPlace"]:
         """Return the places of the items of a list."""
-        return [Place(self.document, path) for path in self.document.items(self.path)]
+        return [LayeredPlace(self.document, path) for path in self.document.items(self.path)]
 
     def drop(self, reason: str = "") -> None:
         """Note that the value means nothing here."""
         self.document.drop(self.path, reason)
 
 
-def last(places: Iterable[Place]) -> Place | None:
+def last(places: Iterable[LayeredPlace]) -> LayeredPlace | None:
     """Return the last place with a value, and note the values before it as dropped. Zeros override nothing.
 
     This is how aim-engine merges its configs and its hardware.
@@ -54,7 +54,7 @@ def last(places: Iterable[Place]) -> Place | None:
     return decisive[-1]
 
 
-def text(places: Iterable[Place]) -> str | None:
+def text(places: Iterable[LayeredPlace]) -> str | None:
     """Take the last text of some places."""
     place = last(places)
     if place is None:
@@ -62,7 +62,7 @@ def text(places: Iterable[Place]) -> str | None:
     return place.document.text(place.path) or None
 
 
-def number(places: Iterable[Place]) -> int | None:
+def number(places: Iterable[LayeredPlace]) -> int | None:
     """Take the last whole number of some places."""
     place = last(places)
     if place is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from migration.accounts import Original
 from migration.aim_hardware import product
-from migration.aim_layers import Place
+from migration.aim_layers import LayeredPlace
 from models.paths import Path
 
 GROUP = "aim.eai.amd.com"
@@ -34,13 +34,13 @@ _NO_CONFIG = (
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedService:
     """The objects of a service."""
 
     service: Original
     model: Original | None
     template: Original | None
-    entry: Place | None
+    entry: LayeredPlace | None
     """The custom template in the model that serves, if no template is known as an object."""
     configs: tuple[Original, ...]
     """Runtime configs, the lower layer first."""
@@ -54,11 +54,11 @@ class Resolved:
         return (self.service, *(document for document in others if document is not None))
 
 
-def resolve(service: Original, companions: Sequence[Original]) -> Resolved:
+def resolve(service: Original, companions: Sequence[Original]) -> ResolvedService:
     """Return the objects of a service. What is lacking is asked for with its name."""
     model = _model(service, companions)
     template, entry = _template(service, model, companions)
-    return Resolved(
+    return ResolvedService(
         service,
         model,
         template,
@@ -126,7 +126,7 @@ def _of_status(service: Original, field: str, kinds: Sequence[str], companions: 
 
 def _template(
     service: Original, model: Original | None, companions: Sequence[Original]
-) -> tuple[Original | None, Place | None]:
+) -> tuple[Original | None, LayeredPlace | None]:
     """Return the template of a service, as an object or as an entry of its model."""
     place = _SPEC / "template" / "name"
     name = service.text(place)
@@ -159,11 +159,11 @@ def _fits(document: Original, service: Original, model: Original) -> bool:
         (document.peek(profile / name) or document.peek(_SPEC / name), service.peek(_SPEC / "overrides" / name))
         for name in ("metric", "precision")
     ]
-    return _allows(pairs, Place(document, _SPEC / "hardware"), service)
+    return _allows(pairs, LayeredPlace(document, _SPEC / "hardware"), service)
 
 
-def _allows(pairs: Sequence[tuple[object, object]], hardware: Place, service: Original) -> bool:
-    devices = Place(service, _SPEC / "overrides" / "hardware" / "gpu")
+def _allows(pairs: Sequence[tuple[object, object]], hardware: LayeredPlace, service: Original) -> bool:
+    devices = LayeredPlace(service, _SPEC / "overrides" / "hardware" / "gpu")
     known = [*pairs, ((hardware / "gpu" / "requests").value, (devices / "requests").value)]
     names = [(place / "model").value for place in (hardware / "gpu", devices)]
     if all(isinstance(name, str) for name in names):
@@ -171,23 +171,23 @@ def _allows(pairs: Sequence[tuple[object, object]], hardware: Place, service: Or
     return all(None in pair or pair[0] == pair[1] for pair in known)
 
 
-def _named_entry(model: Original | None, name: str) -> Place | None:
+def _named_entry(model: Original | None, name: str) -> LayeredPlace | None:
     """Return the custom template of a model with a name."""
     if model is None:
         return None
-    entries = Place(model, _SPEC / "customTemplates").items()
+    entries = LayeredPlace(model, _SPEC / "customTemplates").items()
     return next((entry for entry in entries if (entry / "name").value == name), None)
 
 
-def _entry(service: Original, model: Original) -> Place | None:
+def _entry(service: Original, model: Original) -> LayeredPlace | None:
     """Return the custom template of a model that the overrides of the service allow."""
-    entries = [entry for entry in Place(model, _SPEC / "customTemplates").items() if _entry_fits(entry, service)]
+    entries = [entry for entry in LayeredPlace(model, _SPEC / "customTemplates").items() if _entry_fits(entry, service)]
     if len(entries) > 1:
         service.remark("ask", f"several custom templates of {model.name} fit; the first is taken; write overrides")
     return next(iter(entries), None)
 
 
-def _entry_fits(entry: Place, service: Original) -> bool:
+def _entry_fits(entry: LayeredPlace, service: Original) -> bool:
     pairs = [
         ((entry / "profile" / name).value, service.peek(_SPEC / "overrides" / name)) for name in ("metric", "precision")
     ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from migration import aim_layers
 from migration.accounts import Original
-from migration.aim_layers import Place
+from migration.aim_layers import LayeredPlace
 from migration.converted import Converted
 from migration.names import rfc_1123
 from models.paths import Path
@@ -34,8 +34,8 @@ _ROUTES = "services.*.route.matches"
 
 def read(converted: Converted, configs: Sequence[Original]) -> None:
     """Read the route of a service. Later configs win, and the service wins over all of them."""
-    service = Place(converted.documents[0], _ROUTING)
-    layers = [Place(config, _ROUTING) for config in configs]
+    service = LayeredPlace(converted.documents[0], _ROUTING)
+    layers = [LayeredPlace(config, _ROUTING) for config in configs]
     for place in (*layers, service):
         place.document.take_presence(place.path)
     if not _is_enabled(service, layers):
@@ -53,12 +53,12 @@ def read(converted: Converted, configs: Sequence[Original]) -> None:
     _limits(converted, service, layers)
 
 
-def _is_enabled(service: Place, layers: Sequence[Place]) -> bool:
+def _is_enabled(service: LayeredPlace, layers: Sequence[LayeredPlace]) -> bool:
     place = aim_layers.last(_deciding(service, layers, "enabled"))
     return place is not None and place.document.switch(place.path) is True
 
 
-def _deciding(service: Place, layers: Sequence[Place], name: str) -> list[Place]:
+def _deciding(service: LayeredPlace, layers: Sequence[LayeredPlace], name: str) -> list[LayeredPlace]:
     """Return the places that decide about a field: the service alone if it has a value, else the configs."""
     if not (service / name).is_there:
         return [layer / name for layer in layers]
@@ -67,7 +67,7 @@ def _deciding(service: Place, layers: Sequence[Place], name: str) -> list[Place]
     return [service / name]
 
 
-def _gateway(places: Sequence[Place]) -> dict[str, Any] | None:
+def _gateway(places: Sequence[LayeredPlace]) -> dict[str, Any] | None:
     """Return the Gateway, field by field from the places, of which later ones win."""
     texts = {name: aim_layers.text([place / name for place in places]) for name in _TEXTS}
     gateway: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
@@ -79,7 +79,7 @@ def _gateway(places: Sequence[Place]) -> dict[str, Any] | None:
     return gateway
 
 
-def _limits(converted: Converted, service: Place, layers: Sequence[Place]) -> None:
+def _limits(converted: Converted, service: LayeredPlace, layers: Sequence[LayeredPlace]) -> None:
     """Read the time limit and the annotations."""
     place = aim_layers.last(_deciding(service, layers, "requestTimeout"))
     if place is not None:
@@ -97,7 +97,7 @@ def _limits(converted: Converted, service: Place, layers: Sequence[Place]) -> No
     converted.set(annotations or None, "route", "annotations")
 
 
-def _path(converted: Converted, places: Sequence[Place]) -> str:
+def _path(converted: Converted, places: Sequence[LayeredPlace]) -> str:
     """Return the path of a route; another one, with a note, if the template of the path has no value."""
     document = converted.documents[0]
     template = aim_layers.last(places)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from migration import pods
-from migration.aim_layers import Place
+from migration.aim_layers import LayeredPlace
 
 ARGUMENTS = "AIM_ENGINE_ARGS"
 """Variable whose values are JSON and merge key by key. (aim-engine 9223504, internal/utils/env.go.)"""
@@ -19,16 +19,16 @@ _OTHER = "a higher layer has the variable, too, and its value counts"
 
 
 @dataclass(frozen=True, slots=True)
-class Variables:
+class VariableLayer:
     """The variables of one layer."""
 
     values: Mapping[str, Any]
     """Values in the form of the key engine.env, by name."""
-    places: Mapping[str, Place] = field(default_factory=dict[str, Place])
+    places: Mapping[str, LayeredPlace] = field(default_factory=dict[str, LayeredPlace])
     """Places of the variables in a file. Those that aim-engine generates have none."""
 
 
-def read(place: Place) -> Variables:
+def read(place: LayeredPlace) -> VariableLayer:
     """Take the variables in a list."""
     values = pods.variables(place.document, place.path)
     names = {item: (item / "name").value for item in place.items()}
@@ -36,13 +36,15 @@ def read(place: Place) -> Variables:
         if name in CREDENTIALS and isinstance(values.get(str(name)), str) and values[str(name)]:
             place.document.note(item.path, "cannot", _IN_CLEAR)
             del values[str(name)]
-    return Variables(values, {name: item for item, name in names.items() if isinstance(name, str) and name in values})
+    return VariableLayer(
+        values, {name: item for item, name in names.items() if isinstance(name, str) and name in values}
+    )
 
 
-def merge(layers: Iterable[Variables]) -> dict[str, Any]:
+def merge(layers: Iterable[VariableLayer]) -> dict[str, Any]:
     """Return the variables of all layers, of which later ones win. Variables that do not count are noted."""
     merged = dict[str, Any]()
-    places = dict[str, Place]()
+    places = dict[str, LayeredPlace]()
     for layer in layers:
         for name, value in layer.values.items():
             result = value

@@ -7,9 +7,9 @@ from typing import Any
 
 from migration import aim_layers, aim_variables, pods
 from migration.accounts import Original
-from migration.aim_layers import Place
-from migration.aim_objects import Resolved
-from migration.aim_variables import Variables
+from migration.aim_layers import LayeredPlace
+from migration.aim_objects import ResolvedService
+from migration.aim_variables import VariableLayer
 from migration.converted import Converted
 from migration.names import sanitize_dns1035_label
 from models.paths import Path
@@ -41,10 +41,10 @@ _ELSEWHERE = "a cache is in the namespace of the stack, so this service has a cl
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class ModelWeights:
     """The source of a service's weights."""
 
-    place: Place
+    place: LayeredPlace
     """The source in a file."""
     model: str
     """Id of the model."""
@@ -53,16 +53,16 @@ class Weights:
     """Whether the source is in a status, so that the image names the model and not the template."""
 
 
-def find(resolved: Resolved) -> Weights | None:
+def find(resolved: ResolvedService) -> ModelWeights | None:
     """Return the source of a service's weights; None if no file names it. Further sources are noted."""
-    service = Place(resolved.service, _SPEC)
+    service = LayeredPlace(resolved.service, _SPEC)
     places = [service / "model" / "custom" / "modelSources"]
     if resolved.model is not None:
-        places.append(Place(resolved.model, _SPEC / "modelSources"))
-    places += [Place(cache, _SPEC / "modelSources") for cache in resolved.caches]
+        places.append(LayeredPlace(resolved.model, _SPEC / "modelSources"))
+    places += [LayeredPlace(cache, _SPEC / "modelSources") for cache in resolved.caches]
     if resolved.template is not None:
-        places.append(Place(resolved.template, _STATUS / "modelSources"))
-        places.append(Place(resolved.template, _SPEC / "modelSources"))
+        places.append(LayeredPlace(resolved.template, _STATUS / "modelSources"))
+        places.append(LayeredPlace(resolved.template, _SPEC / "modelSources"))
     known = [place for place in places if place.items()]
     for place in known[:-1]:
         place.drop(_DECIDED)
@@ -75,14 +75,14 @@ def find(resolved: Resolved) -> Weights | None:
     model = item.document.text(item.path / "modelId")
     if not uri:
         return None
-    return Weights(item, model or "", uri, item.path[0] == "status")
+    return ModelWeights(item, model or "", uri, item.path[0] == "status")
 
 
 def read(
     converted: Converted,
-    resolved: Resolved,
-    weights: Weights,
-    variables: Sequence[Variables],
+    resolved: ResolvedService,
+    weights: ModelWeights,
+    variables: Sequence[VariableLayer],
     artifact: Original | None,
 ) -> None:
     """Set model and storage of a service. `variables` are those of its layers, the lowest first."""
@@ -109,7 +109,7 @@ def _is_dedicated(converted: Converted, service: Original) -> bool:
     return mode in _DEDICATED
 
 
-def _set_dedicated(converted: Converted, weights: Weights, claim: Mapping[str, Any], path: str) -> None:
+def _set_dedicated(converted: Converted, weights: ModelWeights, claim: Mapping[str, Any], path: str) -> None:
     rest = dict(claim)
     converted.set(weights.uri, "model", "source")
     converted.set(rest.pop("size", None), "model", "size")
@@ -144,7 +144,7 @@ def share(services: Sequence[Converted]) -> None:
             converted.service["storage"]["cache"] = name
 
 
-def ask(converted: Converted, resolved: Resolved, image: str | None) -> None:
+def ask(converted: Converted, resolved: ResolvedService, image: str | None) -> None:
     """Ask for weights, and let the image serve them from itself until they are known."""
     service = resolved.service
     service.remark("ask", _ASKED, converted.key_of("model"))
@@ -165,28 +165,32 @@ def ask(converted: Converted, resolved: Resolved, image: str | None) -> None:
     name = None
     if resolved.model is not None:
         metadata = Path("imageMetadata", "model", "canonicalName")
-        name = aim_layers.text([Place(resolved.model, Path(top, *metadata)) for top in ("status", "spec")])
+        name = aim_layers.text([LayeredPlace(resolved.model, Path(top, *metadata)) for top in ("status", "spec")])
     converted.set(name or service.name or converted.key, "model", "name")
     if image is not None:
         converted.set(f"image://{image}", "model", "source")
 
 
-def _claim(resolved: Resolved, weights: Weights, artifact: Original | None) -> dict[str, Any]:
+def _claim(resolved: ResolvedService, weights: ModelWeights, artifact: Original | None) -> dict[str, Any]:
     """Return size, storage class and headroom of the claim with the weights."""
-    classes = list[Place]()
-    headrooms = list[Place]()
+    classes = list[LayeredPlace]()
+    headrooms = list[LayeredPlace]()
     for config in resolved.configs:
         for top in (_SPEC, _SPEC / "storage"):
-            classes.append(Place(config, top / "defaultStorageClassName"))
-            headrooms.append(Place(config, top / "pvcHeadroomPercent"))
-    storage = Place(resolved.service, _SPEC / "storage")
+            classes.append(LayeredPlace(config, top / "defaultStorageClassName"))
+            headrooms.append(LayeredPlace(config, top / "pvcHeadroomPercent"))
+    storage = LayeredPlace(resolved.service, _SPEC / "storage")
     classes.append(storage / "defaultStorageClassName")
     headrooms.append(storage / "pvcHeadroomPercent")
-    classes += [Place(cache, _SPEC / "storageClassName") for cache in resolved.caches]
+    classes += [LayeredPlace(cache, _SPEC / "storageClassName") for cache in resolved.caches]
     sizes = [weights.place / "size"]
     if artifact is not None:
-        classes.append(Place(artifact, _SPEC / "storageClassName"))
-        sizes = [Place(artifact, _STATUS / "discoveredSizeBytes"), *sizes, Place(artifact, _SPEC / "size")]
+        classes.append(LayeredPlace(artifact, _SPEC / "storageClassName"))
+        sizes = [
+            LayeredPlace(artifact, _STATUS / "discoveredSizeBytes"),
+            *sizes,
+            LayeredPlace(artifact, _SPEC / "size"),
+        ]
         artifact.text(_SPEC / "sourceUri")
     for document in (resolved.service, *resolved.configs):
         document.take_presence(_SPEC / "storage")
@@ -200,27 +204,27 @@ def _claim(resolved: Resolved, weights: Weights, artifact: Original | None) -> d
 
 
 def _fill(
-    resolved: Resolved, weights: Weights, artifact: Original | None, variables: Sequence[Variables]
+    resolved: ResolvedService, weights: ModelWeights, artifact: Original | None, variables: Sequence[VariableLayer]
 ) -> dict[str, Any]:
     """Return the settings of the job that fetches the weights, as the key fill; empty without settings."""
     layers = [_of_fetching(layer) for layer in variables[:-1]]
     if resolved.template is not None:
-        layers.append(aim_variables.read(Place(resolved.template, _SPEC / "caching" / "env")))
+        layers.append(aim_variables.read(LayeredPlace(resolved.template, _SPEC / "caching" / "env")))
         resolved.template.take_presence(_SPEC / "caching")
     layers += [_of_fetching(layer) for layer in variables[-1:]]
-    layers += [aim_variables.read(Place(cache, _SPEC / "env")) for cache in resolved.caches]
+    layers += [aim_variables.read(LayeredPlace(cache, _SPEC / "env")) for cache in resolved.caches]
     layers.append(aim_variables.read(weights.place / "env"))
     if artifact is not None:
-        layers.append(aim_variables.read(Place(artifact, _SPEC / "env")))
+        layers.append(aim_variables.read(LayeredPlace(artifact, _SPEC / "env")))
     fill = _settings(aim_variables.merge(layers), weights.uri.partition("://")[0])
     if not fill:
         return {}
     return {"fill": fill}
 
 
-def _of_fetching(layer: Variables) -> Variables:
+def _of_fetching(layer: VariableLayer) -> VariableLayer:
     """Return the variables of a layer that jobs need. Their places stay with the engine, which has them, too."""
-    return Variables({name: value for name, value in layer.values.items() if _FETCHING.fullmatch(name)})
+    return VariableLayer({name: value for name, value in layer.values.items() if _FETCHING.fullmatch(name)})
 
 
 def _settings(variables: dict[str, Any], scheme: str) -> dict[str, Any]:

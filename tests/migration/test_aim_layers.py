@@ -2,7 +2,7 @@
 
 from migration import aim_layers
 from migration.accounts import Original
-from migration.aim_layers import Place
+from migration.aim_layers import LayeredPlace
 from migration.fields import table
 from models.paths import Path
 
@@ -12,9 +12,9 @@ def config(storage: object) -> Original:
     return Original("f", {"spec": {"storage": storage}}, table("aim-runtime-config"))
 
 
-def places(*names: str | None) -> list[Place]:
+def places(*names: str | None) -> list[LayeredPlace]:
     """Return the places of storage classes, one in each document."""
-    return [Place(config({"defaultStorageClassName": name}), Path("spec", "storage")) for name in names]
+    return [LayeredPlace(config({"defaultStorageClassName": name}), Path("spec", "storage")) for name in names]
 
 
 def test_the_last_value_counts_and_the_others_are_dropped() -> None:
@@ -35,12 +35,12 @@ def test_an_empty_value_overrides_nothing_unless_it_is_alone() -> None:
 def test_a_value_of_another_kind_is_none() -> None:
     """It is noted as lost at its place."""
     document = config({"pvcHeadroomPercent": "many"})
-    assert aim_layers.number([Place(document, Path("spec", "storage", "pvcHeadroomPercent"))]) is None
+    assert aim_layers.number([LayeredPlace(document, Path("spec", "storage", "pvcHeadroomPercent"))]) is None
     assert list(document.fates().values()) == ["cannot"]
 
 
 def test_items_are_places_of_their_own() -> None:
     """The items of a list, and none of anything else."""
     document = Original("f", {"spec": {"env": [{"name": "A"}, {"name": "B"}]}}, table("aim"))
-    assert [(item / "name").value for item in Place(document, Path("spec", "env")).items()] == ["A", "B"]
-    assert Place(document, Path("spec")).items() == []
+    assert [(item / "name").value for item in LayeredPlace(document, Path("spec", "env")).items()] == ["A", "B"]
+    assert LayeredPlace(document, Path("spec")).items() == []

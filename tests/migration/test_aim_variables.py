@@ -6,23 +6,23 @@ import pytest
 
 from migration import aim_variables
 from migration.accounts import Original
-from migration.aim_layers import Place
-from migration.aim_variables import Variables
+from migration.aim_layers import LayeredPlace
+from migration.aim_variables import VariableLayer
 from migration.fields import table
 from models.paths import Path
 
 
-def layer(**values: str) -> Variables:
+def layer(**values: str) -> VariableLayer:
     """Return a layer with variables in a file."""
     env = [{"name": name, "value": value} for name, value in values.items()]
     document = Original("f", {"spec": {"env": env}}, table("aim"))
-    return aim_variables.read(Place(document, Path("spec", "env")))
+    return aim_variables.read(LayeredPlace(document, Path("spec", "env")))
 
 
 def test_the_highest_layer_wins_and_the_lower_variable_is_dropped() -> None:
     """A variable that nobody overrides stays."""
     low = layer(A="1", B="1")
-    assert aim_variables.merge([low, layer(A="2"), Variables({"C": "3"})]) == {"A": "2", "B": "1", "C": "3"}
+    assert aim_variables.merge([low, layer(A="2"), VariableLayer({"C": "3"})]) == {"A": "2", "B": "1", "C": "3"}
     document = low.places["A"].document
     assert [str(path) for path, fate in document.fates().items() if fate == "dropped"] == [
         "spec.env[0].name",
