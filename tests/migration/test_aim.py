@@ -87,8 +87,8 @@ def test_objects_resolve_together() -> None:
             },
         },
     }
-    service = tree["services"]["chat"]
-    assert service["route"]["matches"] == [{"path": "/models/ml/core/chat"}]
+    service = tree["services"]["assistant"]
+    assert service["route"]["matches"] == [{"path": "/models/ml/core/assistant"}]
     assert (service["accelerator"], service["parallelism"], service["replicas"]) == ("amd-mi300x", {"tensor": 2}, 3)
     assert service["labels"] == {"team-search": "core"}
 

@@ -77,10 +77,10 @@ CREDENTIALS = ("hf_" + "aB3dE6gH9j" * 4, "plain-words-of-a-secret")
 SAMPLES = File(__file__).parents[1] / "migration" / "samples"
 OBJECTS = (
     *("kserve-roles.yaml", "modelservice-alt.yaml", "modelservice-full.yaml", "modelservice-min.yaml"),
-    *(path.name for path in sorted(SAMPLES.glob("aim*.yaml"))),
+    *(path.name for path in sorted(SAMPLES.glob("aim*.yaml")) if path.stem != "aim-live"),
     "zerfoo-object.yaml",
 )
-"""Samples whose documents are objects of a cluster."""
+"""Samples whose documents are objects of a cluster. What an API server adds decides about none of them."""
 
 
 def stored(tree: Mapping[str, Any]) -> dict[str, Any]:
