@@ -8,7 +8,7 @@ values that this program refuses are commented out, each with the reason.
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,20 @@ from facts import regular_files
 from facts.kubeconfig import KubeAccess
 from facts.regular_files import LARGEST_YAML, UnreadableError
 from migration import assembly, contract, conversion, files, notes, printing
+from migration.assembly import Assembled
+from migration.contract import RenderingComparison
 from migration.conversion import Conversion
 from migration.fields import Fate
 from migration.files import RawDocument
 from migration.notes import Note
+from migration.pairing import ServiceFiles
 from models import credentials
 from models.engine_yaml import mistake
 from models.paths import Path as ConfigPath
 from models.printable import printable
+from models.trees import at, mapping
+from planning.ground import names
+from planning.ground.names import PRIMARY
 
 HELP = "print the configuration that files of other systems mean, and what of them is lost"
 LOST = 1
@@ -50,8 +56,8 @@ class PrintedConfiguration:
     """Number of fields with each fate."""
     objects: tuple[Mapping[str, Any], ...]
     """Objects that the configuration makes."""
-    source: str
-    """Name of the source of the first service."""
+    origins: tuple[ServiceFiles, ...]
+    """The documents that each service is from."""
 
     @property
     def is_whole(self) -> bool:
@@ -121,16 +127,26 @@ def run(options: Namespace) -> int:
     return LOST
 
 
+def compare(result: PrintedConfiguration, theirs: Iterable[RawDocument]) -> RenderingComparison:
+    """Compare the objects of a configuration with those that other systems render."""
+    return contract.compare(result.objects, [raw.tree for raw in theirs], result.origins)
+
+
 def _compare(result: PrintedConfiguration, theirs: Iterable[RawDocument], shows_announced: bool) -> bool:  # noqa: FBT001
     """Print the differences between two renderings, and return whether all of them are announced."""
-    ours = contract.contracts(result.objects)
-    differences = list(contract.differences(ours, contract.contracts(raw.tree for raw in theirs), result.source))
-    for difference in differences:
+    comparison = compare(result, theirs)
+    for difference in comparison.differences:
         if shows_announced or difference.reason is None:
-            sys.stderr.write(f"{difference}\n")
-    unannounced = sum(difference.reason is None for difference in differences)
-    sys.stderr.write(f"{unannounced} differences, and {len(differences) - unannounced} that are announced\n")
-    return not unannounced
+            sys.stderr.write(f"{printable(str(difference))}\n")
+    for workload in comparison.without_engine:
+        sys.stderr.write(f"{printable(str(workload))} is not compared, because it has no engine\n")
+    if comparison.other_kinds:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in comparison.other_kinds.items())
+        sys.stderr.write(f"not compared, because they have no pods: {printable(kinds)}\n")
+    surprising = len(comparison.surprising)
+    announced = len(comparison.differences) - surprising
+    sys.stderr.write(f"{surprising} differences, and {announced} that are announced\n")
+    return not surprising
 
 
 def convert(
@@ -163,8 +179,19 @@ def convert(
         tuple(notes.by_weight(all_notes)),
         _counts(converted, all_notes),
         trial_result.objects,
-        converted.source,
+        tuple(_origins(converted, assembled, trial_result.tree)),
     )
+
+
+def _origins(converted: Conversion, assembled: Assembled, tree: Mapping[str, Any]) -> Iterator[ServiceFiles]:
+    """Yield the documents of each service that the accepted configuration has."""
+    for key, service in zip(assembled.keys, converted.services, strict=True):
+        entry = mapping(at(tree, "services", key))
+        originals = {PRIMARY: service.documents[0], **service.variants}
+        all_notes = tuple(note for document in service.documents for note in document.notes())
+        namespace = str(entry.get("namespace", tree.get("namespace", "")))
+        name = names.names(namespace, str(entry.get("name", key))).service
+        yield ServiceFiles(key, name, namespace, service.source, originals, all_notes)
 
 
 def _documents(paths: Iterable[str]) -> list[RawDocument]:

@@ -25,6 +25,8 @@ class Assembled:
     """Value of the key `inference-stacks:stack`."""
     notes: tuple[Note, ...]
     """Notes whose keys are paths in `tree`."""
+    keys: tuple[str, ...] = ()
+    """Keys of the services in `tree`, in the order of the services."""
 
 
 def assemble(services: Sequence[Converted]) -> Assembled:
@@ -48,7 +50,7 @@ def assemble(services: Sequence[Converted]) -> Assembled:
         notes += _moved_notes(converted, key)
     if written:
         tree["services"] = written
-    return Assembled(cast("dict[str, Any]", _without_hidden(tree)), tuple(dict.fromkeys(notes)))
+    return Assembled(cast("dict[str, Any]", _without_hidden(tree)), tuple(dict.fromkeys(notes)), tuple(written))
 
 
 def _merge(tree: dict[str, Any], further: Mapping[str, Any], at: Path, notes: list[Note], converted: Converted) -> None:

@@ -1,7 +1,7 @@
 """Conversion of documents by the readers of their kinds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from migration import kserve, modelservice, modelservice_chart, zerfoo
 from migration.accounts import Original
@@ -31,8 +31,6 @@ class Conversion:
     """All documents, those that no reader knows too."""
     strangers: tuple[Note, ...]
     """Notes about documents that no reader knows."""
-    source: str = ""
-    """Name of the reader of the first service; empty if there is no service."""
 
 
 def kinds() -> tuple[str, ...]:
@@ -60,17 +58,15 @@ def convert(
     services = list[Converted]()
     documents = list[Original]()
     known = set[int]()
-    source = ""
     for name, reader in READERS.items():
         main = _documents(sources, reader.TABLES, origin, known)
         if main:
             beside = _documents((*sources, *companions), reader.COMPANIONS, None, known)
-            services += reader.read(main, beside)
+            services += [replace(service, source=name) for service in reader.read(main, beside)]
             documents += (*main, *beside)
-            source = source or name
     strangers = [raw for raw in (*sources, *companions) if id(raw) not in known]
     notes = tuple(Note(raw.file, Path(), "cannot", _UNKNOWN_KIND) for raw in strangers)
-    return Conversion(tuple(services), tuple(documents), notes, source)
+    return Conversion(tuple(services), tuple(documents), notes)
 
 
 def _documents(

@@ -20,6 +20,10 @@ class Converted:
     """Keys of the stack: namespace, gateway, release, observability, accelerators, caches, images."""
     documents: tuple[Original, ...] = ()
     """The documents that the service is from, the main one first."""
+    variants: dict[str, Original] = field(default_factory=dict[str, Original])
+    """Documents of variants beside the primary, by variant."""
+    source: str = ""
+    """Name of the reader; empty until the conversion knows it."""
 
     def key_of(self, *keys: str | int) -> Path:
         """Return the path of a key of the service in the configuration of the reader's own stack."""

@@ -82,12 +82,14 @@ def _replicas(document: Original, converted: Converted) -> None:
         for name in names:
             document.drop(_SPEC / name, "there is no autoscaling")
         return
-    document.drop(_SPEC / "replicas", "autoscaling sets the number")
+    if not document.has(_SPEC / "canary"):
+        document.drop(_SPEC / "replicas", "autoscaling sets the number")
     converted.set({"type": "hpa", **bounds, "metrics": [_QUEUE]}, "autoscaling")
     document.remark("ask", _METRIC, converted.key_of("autoscaling"))
 
 
 def _canary(document: Original, converted: Converted) -> None:
+    """Read the canary, which has as many replicas as the service has without autoscaling."""
     at = _SPEC / "canary"
     if not document.has(at):
         return
@@ -97,6 +99,7 @@ def _canary(document: Original, converted: Converted) -> None:
         document.note(at / "weight", "ask", key=converted.key_of("canary", "weight"))
     if source is not None:
         converted.set({"model": {"source": source}, "weight": 0}, "canary")
+        converted.set(document.number(_SPEC / "replicas"), "canary", "replicas")
 
 
 def _health(document: Original, converted: Converted) -> None:

@@ -12,7 +12,7 @@ from facts.regular_files import LARGEST_YAML
 from migration import files
 from tests.support.migration import CREDENTIALS, OBJECTS, SAMPLES, stored
 
-OPERATOR = "tests/migration/samples/gold/min-operator.yaml"
+OPERATOR = "tests/migration/samples/gold/min-companions.yaml"
 HEAD = "apiVersion: model.otterscale.io/v1alpha1\nkind: ModelService\n"
 SPEC = "spec: {model: {name: m, image: 'r/m:v1'}, accelerator: {type: nvidia}, decode: {}, engine: {}}\n"
 CHAT = f"{HEAD}metadata: {{name: chat, namespace: ml}}\n{SPEC}"

@@ -2,7 +2,7 @@
 
 from pathlib import Path as File
 
-from tests.support.migration import llm_service, objects, places, stack
+from tests.support.migration import llm_service, objects, only_service, places, stack
 
 SAMPLE = (File(__file__).with_name("samples") / "kserve-roles.yaml").read_text(encoding="utf-8")
 CONFIG = """
@@ -57,6 +57,18 @@ def test_prefill_has_nothing_of_decode_alone() -> None:
     assert prefill["parallelism"] == {"tensor": 1}
     assert prefill["pod"]["privileges"]["capabilities"] is None
     assert "kv-cache-0" not in prefill["pod"]["volumes"]
+
+
+def test_prefill_has_no_flag_of_decode_alone() -> None:
+    """A role here inherits flags that it does not state."""
+    spec = """
+  model: {uri: "hf://acme/chat"}
+  template: {containers: [{name: main, args: [--enforce-eager, --seed=1]}]}
+  prefill: {template: {containers: [{name: main, args: [--seed=2]}]}}
+"""
+    service = only_service(objects(llm_service(spec)))
+    assert service["engine"]["args"] == ["--enforce-eager", "--seed=1"]
+    assert service["prefill"]["engine"] == {"args": ["--seed=2"], "withoutArgs": ["--enforce-eager"]}
 
 
 def test_configs_are_merged_below_thellm_service() -> None:
