@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cli import commands, live
-from facts import reading
+from facts import hosts, reading
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
 from tests.support.migration import CREDENTIALS, chart_values, llm_service
@@ -224,6 +224,14 @@ def test_a_cluster_that_fails_is_said_once_and_the_files_are_converted(api, run,
     assert code == 1
     assert err.count(f"the cluster: could not be read (it answered {status})\n") == 1
     assert "chat:" in out
+
+
+def test_an_offline_run_reads_no_cluster(api, run, monkeypatch):
+    monkeypatch.setenv(hosts.OFFLINE, "true")
+    code, _, err = run(REFERRING, "--live")
+    assert code == 1
+    assert err.count("the cluster: this run is offline\n") == 1
+    assert api.seen == []
 
 
 def test_a_cluster_that_is_silent_ends_with_the_deadline(api, run, monkeypatch):
