@@ -26,6 +26,7 @@ from migration.fields import Fate
 from migration.files import RawDocument
 from migration.notes import Note
 from migration.pairing import ServiceFiles
+from models import credentials
 from models.engine_yaml import mistake
 from models.paths import Path as ConfigPath
 from models.printable import printable
@@ -106,7 +107,8 @@ def run(options: Namespace) -> int:
         companions = completed.companions
         further = completed.notes
         if completed.taken:
-            sys.stderr.write(f"read from {live.CLUSTER}: {', '.join(completed.taken)}\n")
+            text = f"read from {live.CLUSTER}: {', '.join(completed.taken)}"
+            sys.stderr.write(f"{printable(credentials.hide(text))}\n")
     result = convert(sources, companions, options.origin, options.namespace, further)
     if options.output is None:
         sys.stdout.write(result.text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from migration import kserve, modelservice, modelservice_chart, zerfoo
+from migration import aim, kserve, modelservice, modelservice_chart, zerfoo
 from migration.accounts import Original
 from migration.converted import Converted, Reader
 from migration.fields import FieldTable, table
@@ -14,6 +14,7 @@ from models.paths import Path
 READERS: Mapping[str, Reader] = {
     "modelservice": modelservice,
     "kserve": kserve,
+    "aim": aim,
     "modelservice-chart": modelservice_chart,
     "zerfoo": zerfoo,
 }

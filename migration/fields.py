@@ -81,8 +81,8 @@ class _Inclusion(Spec):
     at: str
     """Path of the fields of the other table."""
     table: str
-    key: str
-    """Beginning of the keys of the other table."""
+    key: str = ""
+    """Beginning of the keys of the other table; empty if they are whole."""
     below: str = ""
     """Path in the other table, whose rows alone are taken; empty for all of its rows."""
     only: Items[str] = ()

@@ -117,12 +117,20 @@ def implied_configs(tree: Mapping[str, Any], configs: Mapping[str, Mapping[str, 
 
     `configs` are the specs of configs by name. Those that the service names may add roles.
     """
-    spec = mapping(tree.get("spec"))
-    enabled = spec
+    spec = merged_spec(mapping(tree.get("spec")), configs)
+    return kserve_presets.implied_configs(spec, texts(at(tree, "status", "annotations")))
+
+
+def merged_spec(spec: Mapping[str, Any], configs: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the spec of an LLMInferenceService with those of the configs that it names.
+
+    `configs` are the specs of configs by name.
+    """
+    result: Mapping[str, Any] = {}
     for name in kserve_presets.named_configs(spec):
         if name in configs:
-            enabled = kserve_presets.merge(enabled, configs[name])
-    return kserve_presets.implied_configs(enabled, texts(at(tree, "status", "annotations")))
+            result = kserve_presets.merge(result, configs[name])
+    return kserve_presets.merge(result, spec)
 
 
 def _model(document: Original, converted: Converted) -> None:

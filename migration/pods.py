@@ -14,7 +14,10 @@ _TOLERATION = ("key", "operator", "value", "effect")
 _SOURCES = {"secretKeyRef": ("name", "key"), "configMapKeyRef": ("name", "key"), "fieldRef": ("fieldPath",)}
 """Texts of the sources of a variable, by the name of the source."""
 _LATEST = "its tag is latest, which is no version"
-_GIVE = "give the digest that runs, which --live takes from a cluster, or leave the release's image"
+_GIVE = (
+    "give the digest that runs, which --live reads from a cluster; until then the image is that of the release, if it "
+    "has one"
+)
 _TAKEN = "{digest} is taken, which runs in {number}"
 _DIFFERENT = "pods run several digests ({digests}); write the right one"
 _LOCAL = "pods run an image that no registry has given a digest; write a version"

@@ -194,13 +194,16 @@ def rights(documents: Sequence[RawDocument], origin: str | None, namespace: str)
     rules = dict[str, dict[_ReadRule, None]]()
     for document in documents:
         for place in _places(document, documents, namespace):
-            names = (place.name,) if place.kind.startswith("/") else ()
+            names = (place.name,) if place.kind.startswith("/") and place.name else ()
             rules.setdefault(place.namespace, {})[_ReadRule(place.kind, "get", names)] = None
         for selection in pods(document, origin, namespace):
             rules.setdefault(selection.namespace, {})[_ReadRule("/Pod", "list")] = None
     for selection in lists(documents):
         rules.setdefault(selection.namespace, {})[_ReadRule(ObjectPlace(selection.api, "", "").kind, "list")] = None
-    return {place: [rule.manifest for rule in sorted(entries)] for place, entries in sorted(rules.items())}
+    return {
+        place: [rule.manifest for rule in sorted(entries) if not rule.names or rule._replace(names=()) not in entries]
+        for place, entries in sorted(rules.items())
+    }
 
 
 class _ReadRule(NamedTuple):
@@ -224,7 +227,8 @@ def _places(document: RawDocument, documents: Sequence[RawDocument], namespace: 
     """
     yield from (place for _, place in without_status([document], namespace))
     pending = [place for reference in _references_of(document, documents, namespace) for place in reference.places]
-    pending += _ends_of_chains(document, namespace)
+    is_open = any(not reference.optional for reference in open_references(documents, namespace))
+    pending += _ends_of_chains(document, namespace, core=is_open)
     known = set[ObjectPlace]()
     while pending:
         place = pending.pop()
@@ -232,19 +236,23 @@ def _places(document: RawDocument, documents: Sequence[RawDocument], namespace: 
             known.add(place)
             yield place
             version, _, kind = place.api.rpartition("/")
-            pending += _ends_of_chains(RawDocument("", {"apiVersion": version, "kind": kind}), place.namespace)
+            end = RawDocument("", {"apiVersion": version, "kind": kind})
+            pending += _ends_of_chains(end, place.namespace, core=True)
 
 
-def _ends_of_chains(document: RawDocument, namespace: str) -> Iterator[ObjectPlace]:
-    """Yield the places of the objects, but those of the core group, to which objects of a document's kind may refer."""
+def _ends_of_chains(document: RawDocument, namespace: str, *, core: bool) -> Iterator[ObjectPlace]:
+    """Yield the places of the objects to which objects of a document's kind may refer.
+
+    Names that only an object of the cluster knows are empty. `core` says whether objects of the core group count.
+    """
     row = _rows().get(document.kind)
     if row is None:
         return
     understood = conversion.understood_kinds()
     home = _namespace(document, namespace)
     for entry in row.references:
-        places = (option.place(document, home, "") for option in entry.places)
-        yield from (place for place in places if place.kind in understood and not place.kind.startswith("/"))
+        places = (option.place(document, home, "") for option in entry.places if not entry.name)
+        yield from (place for place in places if place.kind in understood and (core or place.kind[0] != "/"))
 
 
 def _references_of(
@@ -255,22 +263,28 @@ def _references_of(
         return
     home = _namespace(document, namespace)
     understood = conversion.understood_kinds()
+    tree = document.tree
+    if document.kind in _MERGES:
+        tree = _MERGES[document.kind](tree, documents)
     for entry in row.references:
-        if entry.unless and any(_values(document.tree, parts_of(entry.unless))):
+        if entry.unless and any(_values(tree, parts_of(entry.unless))):
             continue
-        for name in _names(entry, document, documents):
+        for name in _names(entry, document, tree, documents):
             places = tuple(option.place(document, home, name) for option in entry.places)
             places = tuple(place for place in dict.fromkeys(places) if place.kind in understood)
             if places and _NAME.fullmatch(name):
                 yield ObjectReference(places, entry.optional)
 
 
-def _names(entry: _ReferenceRow, document: RawDocument, documents: Sequence[RawDocument]) -> Sequence[str]:
+def _names(
+    entry: _ReferenceRow, document: RawDocument, tree: Mapping[str, Any], documents: Sequence[RawDocument]
+) -> Sequence[str]:
+    """Return the names of a reference of a document, whose tree other documents complete."""
     if entry.implied:
         return _IMPLIED[document.kind](document.tree, documents)
     values: Sequence[str] = ()
     if entry.path:
-        values = [value for value in _values(document.tree, parts_of(entry.path)) if isinstance(value, str) and value]
+        values = [value for value in _values(tree, parts_of(entry.path)) if isinstance(value, str) and value]
     if not values and entry.name:
         return (entry.name,)
     return values
@@ -302,16 +316,29 @@ def _namespace(document: RawDocument, namespace: str) -> str:
     return namespace
 
 
-def _configs_of_kserve(tree: Mapping[str, Any], documents: Sequence[RawDocument]) -> Sequence[str]:
+def _merge_of_kserve(tree: Mapping[str, Any], documents: Sequence[RawDocument]) -> Mapping[str, Any]:
+    """Return an LLMInferenceService with the values of the configs that it names."""
+    return {**tree, "spec": kserve.merged_spec(mapping(tree.get("spec")), _configs_of_kserve(tree, documents))}
+
+
+def _implied_by_kserve(tree: Mapping[str, Any], documents: Sequence[RawDocument]) -> Sequence[str]:
     """Return the names of the configs that KServe applies by itself."""
-    configs = {
-        document.name: mapping(document.tree.get("spec")) for document in documents if document.kind == kserve.CONFIG
-    }
-    return kserve.implied_configs(tree, configs)
+    return kserve.implied_configs(tree, _configs_of_kserve(tree, documents))
+
+
+def _configs_of_kserve(tree: Mapping[str, Any], documents: Sequence[RawDocument]) -> dict[str, Mapping[str, Any]]:
+    """Return the specs of configs by name. Of several with one name, that in the namespace of the service counts."""
+    namespace = at(tree, "metadata", "namespace")
+    configs = [document for document in documents if document.kind == kserve.CONFIG]
+    ordered = sorted(configs, key=lambda config: config.namespace == namespace)
+    return {config.name: mapping(config.tree.get("spec")) for config in ordered}
 
 
 _IMPLIED: Mapping[str, Callable[[Mapping[str, Any], Sequence[RawDocument]], Sequence[str]]] = {
-    kserve.KIND: _configs_of_kserve
+    kserve.KIND: _implied_by_kserve
+}
+_MERGES: Mapping[str, Callable[[Mapping[str, Any], Sequence[RawDocument]], Mapping[str, Any]]] = {
+    kserve.KIND: _merge_of_kserve
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cli import commands, live
-from facts import reading
+from facts import hosts, reading
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
 from tests.support.migration import CREDENTIALS, chart_values, llm_service
@@ -26,6 +26,12 @@ ENGINE = "  template: {containers: [{name: main, image: 'r/vllm:latest'}]}\n"
 SERVICE = llm_service(f"  model: {{uri: 'hf://acme/chat', name: chat}}\n{ENGINE}")
 REFERRING = llm_service("  baseRefs: [{name: base}]\n  model: {uri: 'hf://acme/chat', name: chat}\n")
 
+MODELSERVICE = (
+    "apiVersion: model.otterscale.io/v1alpha1\nkind: ModelService\nmetadata: {name: chat, namespace: ml}\n"
+    "spec: {model: {name: m, image: 'r/m:v1'}, engine: {}, accelerator: {type: nvidia}, decode: {}}\n"
+)
+VALUES = chart_values("{image: 'r/vllm:latest', modelCommand: vllmServe}")
+
 
 @pytest.fixture
 def api(monkeypatch, tmp_path, nobody):
@@ -33,7 +39,7 @@ def api(monkeypatch, tmp_path, nobody):
     monkeypatch.setattr(reading, "_PAUSE_SECONDS", 0)
     monkeypatch.setattr(live, "_DEADLINE_SECONDS", 300)
     with loopback.serve({}) as server:
-        path = tmp_path / "config"
+        path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(config(server.url, {"token": "right"})), encoding="utf-8")
         monkeypatch.setenv("KUBECONFIG", str(path))
         yield server
@@ -70,13 +76,21 @@ def base(**spec):
     return {"metadata": {"name": "base", "namespace": "ml"}, "spec": spec}
 
 
-def test_without_live_an_image_without_a_version_is_that_of_the_release_with_a_question(api, run):
-    code, out, err = run(SERVICE)
+@pytest.mark.parametrize(
+    ("text", "options", "place"),
+    [
+        (SERVICE, (), "spec.template.containers[0].image"),
+        (MODELSERVICE.replace("engine: {}", "engine: {image: 'r/vllm'}"), (), "spec.engine.image"),
+        (VALUES, ("--from", "llm-d-modelservice", "-n", "ml"), "decode.containers[0].image"),
+    ],
+)
+def test_without_live_an_image_without_a_version_is_that_of_the_release_with_a_question(api, run, text, options, place):
+    code, out, err = run(text, *options)
     assert code == 1
     assert "image" not in service(out).get("engine", {})
-    assert "containers[0].image: its tag is latest, which is no version: give the digest that runs" in err
-    assert "--live" in err
+    assert f"{place}: its tag is latest, which is no version: give the digest that runs, which --live reads" in err
     assert "its tag is latest" in out
+    assert "the image is that of the release" in err
     assert api.seen == []
 
 
@@ -88,6 +102,16 @@ def test_the_digest_that_runs_is_taken_and_said(api, run):
     assert f"chat.yaml spec.template.containers[0].image: differs: {line}\n" in err
     assert "# differs: its tag is latest" in out
     assert code == 0
+
+
+def test_each_service_gets_the_digest_of_its_own_pods(api, run):
+    code = SERVICE.replace("name: chat, namespace: ml", "name: chat, namespace: code")
+    api.answers[PODS] = {"items": [pod(DIGEST)]}
+    api.answers[PODS.replace("/ml/", "/code/")] = {"items": [pod(OTHER)]}
+    _, out, _ = run(f"{SERVICE}---\n{code}", "--live")
+    services = yaml.safe_load(out)["config"]["inference-stacks:stack"]["services"]
+    images = {key: tree["engine"]["image"] for key, tree in services.items()}
+    assert images == {"chat": f"r/vllm@{DIGEST}", "chat-code": f"r/vllm@{OTHER}"}
 
 
 def test_several_digests_at_once_are_a_question(api, run):
@@ -114,15 +138,12 @@ def test_pods_are_read_only_for_images_without_a_version(api, run):
 
 def test_the_digest_of_values_of_a_chart_is_that_of_the_pods_with_its_labels(api, run):
     api.answers[CHART_PODS] = {"items": [pod(DIGEST)]}
-    text = chart_values("{image: 'r/vllm:latest', modelCommand: vllmServe}")
-    _, out, _ = run(text, "--live", "--from", "llm-d-modelservice", "-n", "ml")
+    _, out, _ = run(VALUES, "--live", "--from", "llm-d-modelservice", "-n", "ml")
     assert service(out)["engine"]["image"] == f"r/vllm@{DIGEST}"
 
 
 def test_pods_that_cannot_be_told_from_others_leave_a_question(api, run):
-    text = chart_values("{image: 'r/vllm:latest', modelCommand: vllmServe}").replace(
-        "name: acme/chat", "name: acme/chat, labels: {a: 'b c'}"
-    )
+    text = VALUES.replace("name: acme/chat", "name: acme/chat, labels: {a: 'b c'}")
     code, _, err = run(text, "--live", "--from", "llm-d-modelservice", "-n", "ml")
     assert code == 1
     assert "its pods cannot be told from others" in err
@@ -185,15 +206,13 @@ def test_the_status_of_the_object_completes_a_file_without_one(api, run):
 
 
 def test_the_operator_of_modelservices_answers_its_question(api, run):
-    text = "apiVersion: model.otterscale.io/v1alpha1\nkind: ModelService\nmetadata: {name: chat, namespace: ml}\n"
-    text += "spec: {model: {name: m, image: 'r/m:v1'}, engine: {}, accelerator: {type: nvidia}, decode: {}}\n"
     path = "/apis/apps/v1/namespaces/otterscale-system/deployments?limit=500"
     path += "&labelSelector=app.kubernetes.io%2Fname%3Dmodel-operator"
     containers = [{"name": "manager", "image": "r/model-operator:v1", "args": ["--provider=gke"]}]
     template = {"spec": {"containers": containers}}
     api.answers[path] = {"items": [{"metadata": {"name": "operator"}, "spec": {"template": template}}]}
-    assert "the flags of the model-operator decide" in run(text)[2]
-    code, _, err = run(text, "--live")
+    assert "the flags of the model-operator decide" in run(MODELSERVICE)[2]
+    code, _, err = run(MODELSERVICE, "--live")
     assert "the flags of the model-operator decide" not in err
     assert code == 0
 
@@ -205,6 +224,14 @@ def test_a_cluster_that_fails_is_said_once_and_the_files_are_converted(api, run,
     assert code == 1
     assert err.count(f"the cluster: could not be read (it answered {status})\n") == 1
     assert "chat:" in out
+
+
+def test_an_offline_run_reads_no_cluster(api, run, monkeypatch):
+    monkeypatch.setenv(hosts.OFFLINE, "true")
+    code, _, err = run(REFERRING, "--live")
+    assert code == 1
+    assert err.count("the cluster: this run is offline\n") == 1
+    assert api.seen == []
 
 
 def test_a_cluster_that_is_silent_ends_with_the_deadline(api, run, monkeypatch):
@@ -237,8 +264,11 @@ def test_nothing_that_a_cluster_adds_is_printed_if_it_is_a_credential(api, run):
     code, out, err = run(REFERRING, "--live", "--notes")
     assert code == 1
     assert "is a credential in clear" in err
-    for credential in CREDENTIALS:
-        assert credential not in out + err
+    assert not [credential for credential in CREDENTIALS if credential in out + err]
+    api.answers[BASE]["metadata"]["name"] = token
+    _, out, err = run(REFERRING, "--live", "--notes")
+    assert "read from the cluster: LLMInferenceServiceConfig ml/" in err
+    assert not [credential for credential in CREDENTIALS if credential in out + err]
 
 
 def test_roles_are_printed_without_a_cluster_and_a_context_needs_one(api, run):

@@ -192,3 +192,13 @@ def test_what_kserves_own_configs_make_is_made_by_this_program() -> None:
     assert service["sidecar"] == {"resources": {"requests": {"cpu": "2"}}}
     assert "pod" not in service
     assert places(printed, "cannot") == set()
+
+
+def test_of_two_configs_with_one_name_that_of_the_services_namespace_counts() -> None:
+    """KServe looks into the namespace of the service, and then into its own."""
+    text = llm_service("  model: {uri: 'hf://acme/chat', name: chat}\n  baseRefs: [{name: shared}]")
+    near = CONFIG.replace("name: shared", "name: shared, namespace: ml")
+    far = near.replace("namespace: ml", "namespace: kserve").replace("v0.25.0", "v0.24.0")
+    for configs in ((near, far), (far, near)):
+        assert only_service(objects(text, *configs))["engine"]["image"] == "ghcr.io/acme/vllm:v0.25.0"
+    assert only_service(objects(text, far))["engine"]["image"] == "ghcr.io/acme/vllm:v0.24.0"

@@ -49,6 +49,17 @@ def test_an_object_that_is_there_is_not_read_and_a_config_decides_what_else_is()
     assert places("base") in references.open_references(read(text, elsewhere), "default")
 
 
+def test_a_config_may_name_further_objects_for_the_service():
+    text = llm_service("  baseRefs: [{name: base}]")
+    beside = config("base", "{router: {gateway: {refs: [{name: g}]}, scheduler: {config: {ref: {name: epp}}}}}")
+    assert references.open_references(
+        read(text, beside.replace("name: base}", "name: base, namespace: kserve}")), "x"
+    ) == [
+        ObjectReference((ObjectPlace("v1/ConfigMap", "ml", "epp"),)),
+        places("kserve-config-llm-template", optional=True),
+    ]
+
+
 def test_only_kinds_with_a_reader_are_read(monkeypatch):
     monkeypatch.setattr(conversion, "understood_kinds", lambda: frozenset({"serving.kserve.io/LLMInferenceService"}))
     assert references.open_references(read(llm_service("  baseRefs: [{name: base}]")), "default") == []
