@@ -8,22 +8,31 @@ values that this program refuses are commented out, each with the reason.
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli import trial
+from cli import live, trial
 from cli.trial import Tried
 from facts import regular_files
+from facts.kubeconfig import KubeAccess
 from facts.regular_files import LARGEST_YAML, UnreadableError
 from migration import assembly, contract, conversion, files, notes, printing
+from migration.assembly import Assembled
+from migration.contract import RenderingComparison
 from migration.conversion import Conversion
 from migration.fields import Fate
 from migration.files import RawDocument
 from migration.notes import Note
+from migration.pairing import ServiceFiles
+from models import credentials
 from models.engine_yaml import mistake
 from models.paths import Path as ConfigPath
+from models.printable import printable
+from models.trees import at, mapping
+from planning.ground import names
+from planning.ground.names import PRIMARY
 
 HELP = "print the configuration that files of other systems mean, and what of them is lost"
 LOST = 1
@@ -47,8 +56,8 @@ class PrintedConfiguration:
     """Number of fields with each fate."""
     objects: tuple[Mapping[str, Any], ...]
     """Objects that the configuration makes."""
-    source: str
-    """Name of the source of the first service."""
+    origins: tuple[ServiceFiles, ...]
+    """The documents that each service is from."""
 
     @property
     def is_whole(self) -> bool:
@@ -70,14 +79,37 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write the configuration to a file")
     text = "objects that the other system renders: list the differences of what serves from those of this program"
     parser.add_argument("--compare", metavar="RENDERED", help=text)
+    text = (
+        "read from the kubeconfig's cluster what the files do not say: objects that they refer to, and running digests"
+    )
+    parser.add_argument("--live", action="store_true", help=text)
+    parser.add_argument("--context", help="context of the kubeconfig for --live; its current one if absent")
+    text = "print the Roles that --live needs for these files, and nothing else; no cluster is read"
+    parser.add_argument("--rights", action="store_true", help=text)
     parser.add_argument("--notes", action="store_true", help="print notes about all fields, carried and dropped too")
 
 
 def run(options: Namespace) -> int:
-    """Print the configuration and the notes, and return the exit code."""
+    """Print the configuration and the notes, or the Roles, and return the exit code."""
+    if options.context is not None and not options.live:
+        raise mistake("--context", "has no effect without --live", "add --live, or omit --context")
     sources = _documents(options.files)
     companions = _documents(options.companions)
-    result = convert(sources, companions, options.origin, options.namespace)
+    namespace = options.namespace or _DEFAULT_NAMESPACE
+    if options.rights:
+        sys.stdout.writelines(live.roles(sources, companions, options.origin, namespace))
+        return 0
+    further = list[Note]()
+    if options.live:
+        access = KubeAccess(None, options.context)
+        completed = live.complete(sources, companions, options.origin, access, namespace)
+        sources = completed.sources
+        companions = completed.companions
+        further = completed.notes
+        if completed.taken:
+            text = f"read from {live.CLUSTER}: {', '.join(completed.taken)}"
+            sys.stderr.write(f"{printable(credentials.hide(text))}\n")
+    result = convert(sources, companions, options.origin, options.namespace, further)
     if options.output is None:
         sys.stdout.write(result.text)
     else:
@@ -95,16 +127,26 @@ def run(options: Namespace) -> int:
     return LOST
 
 
+def compare(result: PrintedConfiguration, theirs: Iterable[RawDocument]) -> RenderingComparison:
+    """Compare the objects of a configuration with those that other systems render."""
+    return contract.compare(result.objects, [raw.tree for raw in theirs], result.origins)
+
+
 def _compare(result: PrintedConfiguration, theirs: Iterable[RawDocument], shows_announced: bool) -> bool:  # noqa: FBT001
     """Print the differences between two renderings, and return whether all of them are announced."""
-    ours = contract.contracts(result.objects)
-    differences = list(contract.differences(ours, contract.contracts(raw.tree for raw in theirs), result.source))
-    for difference in differences:
+    comparison = compare(result, theirs)
+    for difference in comparison.differences:
         if shows_announced or difference.reason is None:
-            sys.stderr.write(f"{difference}\n")
-    unannounced = sum(difference.reason is None for difference in differences)
-    sys.stderr.write(f"{unannounced} differences, and {len(differences) - unannounced} that are announced\n")
-    return not unannounced
+            sys.stderr.write(f"{printable(str(difference))}\n")
+    for workload in comparison.without_engine:
+        sys.stderr.write(f"{printable(str(workload))} is not compared, because it has no engine\n")
+    if comparison.other_kinds:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in comparison.other_kinds.items())
+        sys.stderr.write(f"not compared, because they have no pods: {printable(kinds)}\n")
+    surprising = len(comparison.surprising)
+    announced = len(comparison.differences) - surprising
+    sys.stderr.write(f"{surprising} differences, and {announced} that are announced\n")
+    return not surprising
 
 
 def convert(
@@ -112,17 +154,19 @@ def convert(
     companions: Sequence[RawDocument] = (),
     origin: str | None = None,
     namespace: str | None = None,
+    of_cluster: Iterable[Note] = (),
 ) -> PrintedConfiguration:
     """Return the configuration that documents mean. The arguments are those of `conversion.convert`.
 
-    `namespace` is the namespace of services whose documents name none. Raises `ConfigError` if no document is known.
+    `namespace` is the namespace of services whose documents name none. `of_cluster` are notes about what could not be
+    read from a cluster. Raises `ConfigError` if no document is known.
     """
     converted = conversion.convert(sources, companions, origin)
     if not converted.services:
         raise _nothing_known(sources)
     assembled = assembly.assemble(converted.services)
     tree = dict(assembled.tree)
-    further = list[Note]()
+    further = list(of_cluster)
     if "namespace" not in tree:
         tree = {"namespace": namespace or _DEFAULT_NAMESPACE, **tree}
         if namespace is None:
@@ -135,8 +179,20 @@ def convert(
         tuple(notes.by_weight(all_notes)),
         _counts(converted, all_notes),
         trial_result.objects,
-        converted.source,
+        tuple(_origins(converted, assembled, trial_result.tree)),
     )
+
+
+def _origins(converted: Conversion, assembled: Assembled, tree: Mapping[str, Any]) -> Iterator[ServiceFiles]:
+    """Yield the documents of each service that the accepted configuration has."""
+    for key, service in zip(assembled.keys, converted.services, strict=True):
+        entry = mapping(at(tree, "services", key))
+        variants = {PRIMARY: service, **service.variants}
+        originals = {variant: other.documents[0] for variant, other in variants.items()}
+        all_notes = tuple(note for document in service.all_documents for note in document.notes())
+        namespace = str(entry.get("namespace", tree.get("namespace", "")))
+        name = names.names(namespace, str(entry.get("name", key))).service
+        yield ServiceFiles(key, name, namespace, service.source, originals, all_notes)
 
 
 def _documents(paths: Iterable[str]) -> list[RawDocument]:
@@ -182,7 +238,7 @@ def _nothing_known(sources: Iterable[RawDocument]) -> Exception:
 
 def _notes(converted: Conversion) -> list[Note]:
     """Return the notes about documents that no service is from, and about unknown documents."""
-    of_services = {id(document) for service in converted.services for document in service.documents}
+    of_services = {id(document) for service in converted.services for document in service.all_documents}
     others = [document for document in converted.documents if id(document) not in of_services]
     return [*(note for document in others for note in document.notes()), *converted.strangers]
 

@@ -13,7 +13,10 @@ Generated from the tables of fields: `python -m cli reference migration > docs/m
 
 ```bash
 python -m cli convert chat.yaml -o Pulumi.prod.yaml                  # objects in files
-kubectl get modelservices -A -o yaml | python -m cli convert -       # objects of a cluster
+kubectl get modelservices -A -o yaml | python -m cli convert -       # objects of a cluster, of one kind or several
+helm get values chat -n ml -o yaml | python -m cli convert - --from llm-d-modelservice -n ml
+python -m cli convert chat.yaml --live                               # with what the cluster knows beside the file
+python -m cli convert chat.yaml --rights                             # the Roles that suffice for --live
 python -m cli convert chat.yaml --with operator.yaml --notes         # with what they refer to, and every note
 python -m cli convert chat.yaml --compare rendered.yaml              # with what the other system renders
 ```
@@ -24,9 +27,17 @@ the worst first: `FILE FIELD: what becomes of it`. Several documents become the 
 - **Exit code** 0: nothing is lost, and nothing is asked for. 1: something is. 2: a file cannot be read.
 - **The printed configuration loads and plans.** A value that this program refuses is commented out, with the reason.
 - **Nothing prints a credential.** A value that is one is left out, with a note: put it into a Secret, and refer to it.
+- **Fields of the API server** mean nothing: owners of fields, annotations of kubectl, identifiers. A status counts
+  where it answers a question.
+- **`--live`** reads the kubeconfig's cluster, within 15 seconds, and writes nothing. An image without a version gets
+  the digest that the pods of its service run, and a note says which; several digests are a question. Objects that
+  documents refer to and that no file has are read, and so is the status of objects. A note names each right that is
+  missing. Without `--live`, an image without a version becomes the one of the release, with a question.
 - **`--compare`** holds image, arguments, environment, devices, replicas, ports, probes and placement of the pods that
   serve against the objects of the other system. Differences that hold for every service are listed by `--notes`, with
-  the reason. Any other difference is printed, and the exit code is 1.
+  the reason. Any other difference is printed, and the exit code is 1. Services are told apart by the names that the
+  other system gives to their pods, and releases of a chart by their models. Pods without a counterpart are a
+  difference, too. Endpoint pickers and objects without pods are listed, but not compared.
 
 | Word | Fate of a field |
 |---|---|

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 from migration.fields import Fate, FieldRow, FieldTable
 from migration.notes import Note
+from migration.running import Running
 from models import cleartext, credentials
 from models.paths import Path
-from models.trees import mapping, sequence
+from models.trees import EMPTY, mapping, sequence
 
 HIDDEN = "<hidden credential>"
 """Text in place of a credential. It is not like any value of a file, and no check takes it for a credential."""
@@ -35,10 +36,14 @@ class Original:
     A leaf is a value that is no mapping and no list, or an empty mapping or list.
     """
 
-    def __init__(self, file: str, tree: Mapping[str, Any], table: FieldTable) -> None:
+    def __init__(self, file: str, tree: Mapping[str, Any], table: FieldTable, running: Running = EMPTY) -> None:
         self.file = file
         """Name of the file in notes, with the name of the object if the file has several."""
         self.table = table
+        self.running = running
+        """Digests that run of the images of the document; empty if no pods are known."""
+        self.unversioned = set[str]()
+        """Images without a version that the reader has met."""
         self._tree, hidden = without_credentials(tree)
         self._taken = set[Path]()
         self._noted = dict[Path, Note]()

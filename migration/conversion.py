@@ -1,9 +1,9 @@
 """Conversion of documents by the readers of their kinds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from migration import kserve, modelservice, modelservice_chart, zerfoo
+from migration import aim, kserve, modelservice, modelservice_chart, zerfoo
 from migration.accounts import Original
 from migration.converted import Converted, Reader
 from migration.fields import FieldTable, table
@@ -14,6 +14,7 @@ from models.paths import Path
 READERS: Mapping[str, Reader] = {
     "modelservice": modelservice,
     "kserve": kserve,
+    "aim": aim,
     "modelservice-chart": modelservice_chart,
     "zerfoo": zerfoo,
 }
@@ -31,18 +32,21 @@ class Conversion:
     """All documents, those that no reader knows too."""
     strangers: tuple[Note, ...]
     """Notes about documents that no reader knows."""
-    source: str = ""
-    """Name of the reader of the first service; empty if there is no service."""
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the kinds that make services, as `group/Kind`, sorted."""
+    """Return the kinds that make services, as `group/Kind`, sorted. The group `*` is any."""
     return tuple(sorted(kind for reader in READERS.values() for kind in reader.TABLES if "/" in kind))
 
 
 def chart_names() -> tuple[str, ...]:
     """Return the names for `--from`: sources whose files have no kind, sorted."""
     return tuple(sorted(name for reader in READERS.values() for name in reader.TABLES if "/" not in name))
+
+
+def understood_kinds() -> frozenset[str]:
+    """Return the kinds that some reader understands, as `group/Kind`, those beside services too."""
+    return frozenset(kind for reader in READERS.values() for kind in (*reader.TABLES, *reader.COMPANIONS))
 
 
 def convert(
@@ -55,17 +59,15 @@ def convert(
     services = list[Converted]()
     documents = list[Original]()
     known = set[int]()
-    source = ""
     for name, reader in READERS.items():
         main = _documents(sources, reader.TABLES, origin, known)
         if main:
             beside = _documents((*sources, *companions), reader.COMPANIONS, None, known)
-            services += reader.read(main, beside)
+            services += [replace(service, source=name) for service in reader.read(main, beside)]
             documents += (*main, *beside)
-            source = source or name
     strangers = [raw for raw in (*sources, *companions) if id(raw) not in known]
     notes = tuple(Note(raw.file, Path(), "cannot", _UNKNOWN_KIND) for raw in strangers)
-    return Conversion(tuple(services), tuple(documents), notes, source)
+    return Conversion(tuple(services), tuple(documents), notes)
 
 
 def _documents(
@@ -79,7 +81,7 @@ def _matching(
     sources: Sequence[RawDocument], tables: Mapping[str, str], origin: str | None, known: set[int]
 ) -> Iterator[Original]:
     for source in sources:
-        name = tables.get(source.kind or origin or "")
+        name = tables.get(source.kind or origin or "") or tables.get(f"*/{source.kind.rpartition('/')[2]}")
         if name is not None:
             known.add(id(source))
-            yield Original(source.file, source.tree, table(name))
+            yield Original(source.file, source.tree, table(name), source.running)

@@ -36,6 +36,11 @@ _COMMON = "kubernetes"
 """Name of the table with the fields that every object of Kubernetes has."""
 
 
+def parts_of(path: str) -> tuple[str, ...]:
+    """Return the parts of a path with `*` for any key and `[]` for any item, as tables have it."""
+    return tuple(quoted or plain for quoted, plain in _PARTS.findall(path))
+
+
 class OtherFate(Spec):
     """Fate of some values of a field that differs from the fate of the others."""
 
@@ -61,7 +66,7 @@ class FieldRow(Spec):
     @property
     def parts(self) -> tuple[str, ...]:
         """Return the parts of the path."""
-        return tuple(quoted or plain for quoted, plain in _PARTS.findall(self.path))
+        return parts_of(self.path)
 
     def reason_of(self, fate: Fate) -> str:
         """Return the reason for a fate of the field; an empty text if the row knows none."""
@@ -76,8 +81,8 @@ class _Inclusion(Spec):
     at: str
     """Path of the fields of the other table."""
     table: str
-    key: str
-    """Beginning of the keys of the other table."""
+    key: str = ""
+    """Beginning of the keys of the other table; empty if they are whole."""
     below: str = ""
     """Path in the other table, whose rows alone are taken; empty for all of its rows."""
     only: Items[str] = ()
@@ -91,7 +96,7 @@ class _Inclusion(Spec):
                 rest = rest.removeprefix(f"{self.below}.")
             is_below = rest != row.path or not self.below
             if is_below and (not self.only or row.parts[0] in self.only):
-                key = f"{self.key}.{row.key}" if row.key else ""
+                key = f"{self.key}.{row.key}".removeprefix(".") if row.key else ""
                 yield row.model_copy(update={"path": f"{self.at}.{rest}", "key": key})
 
 

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from migration.accounts import kind_of
+from migration.running import Running
 from models import engine_yaml
 from models.engine_yaml import mistake
 from models.trees import at, mapping, sequence
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _END = re.compile(r"^\.\.\.\s*\Z", re.MULTILINE)
+_HEADING = re.compile(r"\A(?:USER-SUPPLIED|COMPUTED) VALUES:[ \t]*\r?\n")
+"""First line of what `helm get values` prints without `-o yaml`."""
 _MOST_DOCUMENTS = 2_000
 """Maximum number of documents in a file."""
 
@@ -23,19 +26,40 @@ class RawDocument:
     file: str
     """Name of the file; if the file has several documents, with the kind and name of this one."""
     tree: Mapping[str, Any]
+    running: Running = field(default_factory=dict[str, Mapping[str, int]])
+    """Digests that run, by the image as its pods name it; empty if no pods are known."""
 
     @property
     def kind(self) -> str:
         """Return the kind as `group/Kind`; empty if the document is no object."""
         return kind_of(self.tree)
 
+    @property
+    def name(self) -> str:
+        """Return the name of the object; empty if it has none."""
+        return self._metadata("name")
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of the object; empty if it has none."""
+        return self._metadata("namespace")
+
+    def _metadata(self, key: str) -> str:
+        value = at(self.tree, "metadata", key)
+        if isinstance(value, str):
+            return value
+        return ""
+
 
 def documents(text: str, file: str) -> list[RawDocument]:
     """Return the documents in a text. Objects in a list, such as `kubectl get -o yaml` prints, are documents.
 
+    A text may also be the values that `helm get values` prints.
+
     Raises `ConfigError` if a document is no YAML, repeats a key, or is no mapping, or if the text has no document.
     """
-    texts = [part for part in _SEPARATOR.split(text) if _has_content(part)]
+    parts = _SEPARATOR.split(_HEADING.sub("", text))
+    texts = [part for part in parts if _has_content(part)]
     if len(texts) > _MOST_DOCUMENTS:
         raise mistake(file, f"has more than {_MOST_DOCUMENTS} documents", "name several files")
     trees = list[Mapping[str, Any]]()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from migration import kserve_engine, kserve_presets, kserve_routes, kserve_scaling, pods, serving_pods
+from migration import kserve_engine, kserve_groups, kserve_presets, kserve_routes, kserve_scaling, pods, serving_pods
 from migration.accounts import Original
 from migration.converted import Converted
 from migration.names import sanitize_dns1035_label
@@ -41,10 +41,22 @@ _SELECTORS = frozenset({
 
 
 def read(documents: Sequence[Original], companions: Sequence[Original]) -> list[Converted]:
-    """Return the service of each LLMInferenceService."""
-    configs = {document.name: document for document in companions if document.kind == CONFIG}
-    maps = {document.name: document for document in companions if document.kind == CONFIG_MAP}
-    return [_service(document, configs, maps) for document in documents]
+    """Return the service of each LLMInferenceService. Two that share requests are a service and its canary."""
+    services = [
+        _service(
+            document,
+            _nearest(companions, CONFIG, document.namespace),
+            _nearest(companions, CONFIG_MAP, document.namespace),
+        )
+        for document in documents
+    ]
+    return kserve_groups.join(services)
+
+
+def _nearest(companions: Sequence[Original], kind: str, namespace: str) -> dict[str, Original]:
+    """Return the companions of a kind by name. Of several with one name, that in `namespace` counts."""
+    of_kind = [document for document in companions if document.kind == kind]
+    return {document.name: document for document in sorted(of_kind, key=lambda other: other.namespace == namespace)}
 
 
 def _service(document: Original, configs: Mapping[str, Original], maps: Mapping[str, Original]) -> Converted:
@@ -87,11 +99,8 @@ def _merge(document: Original, configs: Mapping[str, Original]) -> None:
             document.drop(_SPEC / "baseRefs" / index, "its values are merged into those of the service")
         else:
             document.note(_SPEC / "baseRefs" / index, "ask")
-    enabled = spec
-    for name in names:
-        if name in configs:
-            enabled = kserve_presets.merge(enabled, mapping(configs[name].peek(_SPEC)))
-    implied = kserve_presets.implied_configs(enabled, texts(document.peek(Path("status", "annotations"))))
+    tree = {name: document.peek(Path(name)) for name in document.keys(Path())}
+    implied = implied_configs(tree, {name: mapping(config.peek(_SPEC)) for name, config in configs.items()})
     if not any(name in configs for name in implied):
         document.remark("differs", _PRESETS)
     result: Mapping[str, Any] = {}
@@ -99,9 +108,29 @@ def _merge(document: Original, configs: Mapping[str, Original]) -> None:
         if name in configs:
             result = kserve_presets.merge(result, mapping(configs[name].peek(_SPEC)))
     result = kserve_presets.merge(result, spec)
-    tree = {name: document.peek(Path(name)) for name in document.keys(Path())}
     tree["spec"] = kserve_presets.fill(result, kserve_presets.values(tree, result))
     document.replace(tree)
+
+
+def implied_configs(tree: Mapping[str, Any], configs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the names of the configs that KServe applies by itself to an LLMInferenceService.
+
+    `configs` are the specs of configs by name. Those that the service names may add roles.
+    """
+    spec = merged_spec(mapping(tree.get("spec")), configs)
+    return kserve_presets.implied_configs(spec, texts(at(tree, "status", "annotations")))
+
+
+def merged_spec(spec: Mapping[str, Any], configs: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the spec of an LLMInferenceService with those of the configs that it names.
+
+    `configs` are the specs of configs by name.
+    """
+    result: Mapping[str, Any] = {}
+    for name in kserve_presets.named_configs(spec):
+        if name in configs:
+            result = kserve_presets.merge(result, configs[name])
+    return kserve_presets.merge(result, spec)
 
 
 def _model(document: Original, converted: Converted) -> None:

@@ -14,7 +14,14 @@ from planning.hardware import accelerators
 _TOLERATION = ("key", "operator", "value", "effect")
 _SOURCES = {"secretKeyRef": ("name", "key"), "configMapKeyRef": ("name", "key"), "fieldRef": ("fieldPath",)}
 """Texts of the sources of a variable, by the name of the source."""
-_LATEST = "its tag is latest, which is no version: give the digest that runs, or leave the release's image"
+_LATEST = "its tag is latest, which is no version"
+_GIVE = (
+    "give the digest that runs, which --live reads from a cluster; until then the image is that of the release, if it "
+    "has one"
+)
+_TAKEN = "{digest} is taken, which runs in {number}"
+_DIFFERENT = "pods run several digests ({digests}); write the right one"
+_LOCAL = "pods run an image that no registry has given a digest; write a version"
 _SEVERAL = "the name is repeated, and the last value counts"
 _LIBRARY = "docker.io/library/"
 """Place of images whose names have neither a registry nor a folder."""
@@ -26,12 +33,44 @@ _DEVICES = "the number of devices follows from parallelism"
 
 
 def image(document: Original, path: Path, key: Path | None = None) -> str | None:
-    """Take an image. Without a version it is asked for, and None is returned."""
+    """Take an image. One without a version gets the digest that runs.
+
+    If it is not known which one runs, the image is asked for, and the result is None.
+    """
     reference = document.peek(path)
     if isinstance(reference, str) and _is_unversioned(reference):
-        document.note(path, "ask", _LATEST, key)
-        return None
+        return _running_image(document, path, reference, key)
     return _whole(document.text(path, key)) or None
+
+
+def _running_image(document: Original, path: Path, reference: str, key: Path | None) -> str | None:
+    """Take the digest that runs of an image without a version. Returns None, with a question, unless it is just one."""
+    document.unversioned.add(reference)
+    digests = document.running.get(reference, {})
+    if len(digests) != 1 or "" in digests:
+        document.note(path, "ask", f"{_LATEST}: {_question(digests)}", key)
+        return None
+    (digest,) = digests
+    document.take(path, key)
+    taken = _TAKEN.format(digest=digest, number=_pods(digests[digest]))
+    document.note(path, "differs", f"{_LATEST}: {taken}", key)
+    return _whole(f"{_without_tag(reference)}@{digest}")
+
+
+def _question(digests: Mapping[str, int]) -> str:
+    """Return what a user has to do about an image without exactly one digest that runs."""
+    if not digests:
+        return _GIVE
+    if len(digests) == 1:
+        return _LOCAL
+    texts = [f"{digest or 'one of no registry'} in {_pods(number)}" for digest, number in sorted(digests.items())]
+    return _DIFFERENT.format(digests=", ".join(texts))
+
+
+def _pods(number: int) -> str:
+    if number == 1:
+        return "1 pod"
+    return f"{number} pods"
 
 
 def unversioned_image(document: Original, path: Path) -> str | None:
@@ -39,8 +78,12 @@ def unversioned_image(document: Original, path: Path) -> str | None:
     reference = document.peek(path)
     if not isinstance(reference, str) or not _is_unversioned(reference):
         return None
+    return _whole(f"{_without_tag(reference)}:{TO_WRITE}")
+
+
+def _without_tag(reference: str) -> str:
     folder, slash, name = reference.rpartition("/")
-    return _whole(f"{folder}{slash}{name.partition(':')[0]}:{TO_WRITE}")
+    return f"{folder}{slash}{name.partition(':')[0]}"
 
 
 def _whole(reference: str | None) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from migration import pods
 from migration.accounts import Original
 from migration.converted import Converted
+from migration.inheritance import without_arguments
 from models.paths import Path
 from models.stack import Stack
 from models.trees import at as value_at
@@ -74,8 +75,21 @@ class Role:
 def separate(service: dict[str, Any], shared: Sequence[str] = ()) -> None:
     """Let prefill not inherit what only decode has. `shared` are volumes that all roles have."""
     prefill = service["prefill"]
+    _remove_inherited_arguments(service.get("engine", {}), prefill.get("engine", {}))
     for name in _OF_ROLE:
         _remove_inherited(service, prefill, name, shared)
+
+
+def _remove_inherited_arguments(decode: Mapping[str, Any], prefill: dict[str, Any]) -> None:
+    """Let the engine of prefill not inherit flags that only the engine of decode has.
+
+    An engine without arguments of its own gets none at all, and needs no names of flags.
+    """
+    if not prefill.get("args"):
+        return
+    without = without_arguments(decode.get("args", ()), prefill["args"])
+    if without:
+        prefill["withoutArgs"] = without
 
 
 def _remove_inherited(decode: Mapping[str, Any], prefill: dict[str, Any], name: str, shared: Sequence[str]) -> None:

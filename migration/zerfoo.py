@@ -1,4 +1,4 @@
-"""Reader of zerfoo's ZerfooInferenceServices, which are JSON without a kind."""
+"""Reader of zerfoo's ZerfooInferenceServices, which are JSON without a kind, or objects of any API group."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from migration.converted import Converted
 from migration.names import sanitize_dns1035_label
 from models.paths import Path
 
-TABLES: Mapping[str, str] = {"zerfoo": "zerfoo"}
+TABLES: Mapping[str, str] = {"zerfoo": "zerfoo", "*/ZerfooInferenceService": "zerfoo-object"}
 COMPANIONS: Mapping[str, str] = {}
 _SPEC = Path("spec")
 _NAMELESS = "zerfoo"
@@ -31,12 +31,15 @@ def read(documents: Sequence[Original], companions: Sequence[Original]) -> list[
 
 
 def _service(document: Original) -> Converted:
-    name = document.text(Path("name")) or _NAMELESS
+    metadata = Path()
+    if document.kind:
+        metadata = Path("metadata")
+    name = document.text(metadata / "name") or _NAMELESS
     converted = Converted(sanitize_dns1035_label(name), documents=(document,))
     if converted.key != name:
-        document.note(Path("name"), "differs", key=converted.key_of())
+        document.note(metadata / "name", "differs", key=converted.key_of())
     document.remark("differs", _ENGINE)
-    converted.set_in_stack(document.text(Path("namespace")) or None, "namespace")
+    converted.set_in_stack(document.text(metadata / "namespace") or None, "namespace")
     source = _source(document, _SPEC / "modelRef", converted.key_of("model"))
     converted.set(source, "model", "source")
     _devices(document, converted)
@@ -79,12 +82,14 @@ def _replicas(document: Original, converted: Converted) -> None:
         for name in names:
             document.drop(_SPEC / name, "there is no autoscaling")
         return
-    document.drop(_SPEC / "replicas", "autoscaling sets the number")
+    if not document.has(_SPEC / "canary"):
+        document.drop(_SPEC / "replicas", "autoscaling sets the number")
     converted.set({"type": "hpa", **bounds, "metrics": [_QUEUE]}, "autoscaling")
     document.remark("ask", _METRIC, converted.key_of("autoscaling"))
 
 
 def _canary(document: Original, converted: Converted) -> None:
+    """Read the canary, which has as many replicas as the service has without autoscaling."""
     at = _SPEC / "canary"
     if not document.has(at):
         return
@@ -94,6 +99,7 @@ def _canary(document: Original, converted: Converted) -> None:
         document.note(at / "weight", "ask", key=converted.key_of("canary", "weight"))
     if source is not None:
         converted.set({"model": {"source": source}, "weight": 0}, "canary")
+        converted.set(document.number(_SPEC / "replicas"), "canary", "replicas")
 
 
 def _health(document: Original, converted: Converted) -> None:

@@ -5,12 +5,14 @@ import json
 import random
 
 import pytest
+import yaml
 
 from cli import commands, convert
 from facts.regular_files import LARGEST_YAML
 from migration import files
+from tests.support.migration import CREDENTIALS, OBJECTS, SAMPLES, stored
 
-OPERATOR = "tests/migration/samples/gold/min-operator.yaml"
+OPERATOR = "tests/migration/samples/gold/min-companions.yaml"
 HEAD = "apiVersion: model.otterscale.io/v1alpha1\nkind: ModelService\n"
 SPEC = "spec: {model: {name: m, image: 'r/m:v1'}, accelerator: {type: nvidia}, decode: {}, engine: {}}\n"
 CHAT = f"{HEAD}metadata: {{name: chat, namespace: ml}}\n{SPEC}"
@@ -74,6 +76,72 @@ def test_what_kubectl_lists_is_read_from_standard_input(run):
     assert code == 1
     assert "      chat:\n" in out
     assert "- Pod 1: cannot be carried: no reader knows this kind\n" in err
+
+
+@pytest.fixture
+def printed(run):
+    """Convert what kubectl prints; the result has exit code, configuration, and notes without file names and counts."""
+
+    def call(text, *options):
+        code, out, err = run(stdin=text.encode(), options=options)
+        lines = [
+            line.removeprefix("- ") for line in err.splitlines() if not line.endswith("dropped (--notes lists them)")
+        ]
+        return code, out, lines
+
+    return call
+
+
+def yaml_text(tree):
+    return yaml.safe_dump(tree, sort_keys=False)
+
+
+def object_of(name):
+    return [raw.tree for raw in files.documents((SAMPLES / name).read_text(encoding="utf-8"), name)]
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("write", [yaml_text, json.dumps])
+def test_what_an_api_server_adds_changes_nothing_and_is_never_printed(printed, run, name, write):
+    trees = object_of(name)
+    before = printed("---\n".join(map(yaml_text, trees)))
+    listed = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "metadata": {"resourceVersion": ""},
+        "items": list(map(stored, trees)),
+    }
+    assert printed(write(listed)) == before
+    assert printed("---\n".join(yaml_text(stored(tree)) for tree in trees)) == before
+    _, out, err = run(stdin=write(listed).encode(), options=("--notes",))
+    assert not [credential for credential in CREDENTIALS if credential in out + err]
+    assert CREDENTIALS[0] in write(listed)
+
+
+def test_several_kinds_of_a_cluster_become_one_stack(printed):
+    names = [name for name in OBJECTS if name != "modelservice-min.yaml"]  # an object of it has another sample's name
+    trees = [stored(tree) for name in names for tree in object_of(name)]
+    code, out, notes = printed(json.dumps({"apiVersion": "v1", "kind": "List", "items": trees}))
+    tree = files.documents(out, "out")[0].tree["config"]["inference-stacks:stack"]
+    assert code == 1
+    assert len(tree["services"]) >= len(names)
+    kinds = {"LLMInferenceService", "ModelService", "ZerfooInferenceService"}
+    assert {note.partition("/")[0] for note in notes} >= kinds
+    assert not [credential for credential in CREDENTIALS if credential in out + "".join(notes)]
+
+
+@pytest.mark.parametrize("head", ["", "USER-SUPPLIED VALUES:\n", "COMPUTED VALUES:\n"])
+def test_the_values_that_helm_prints_are_read(printed, head):
+    text = (SAMPLES / "chart-values.yaml").read_text(encoding="utf-8")
+    options = ("--from", "llm-d-modelservice", "-n", "ml")
+    assert printed(head + text, *options) == printed(text, *options)
+    assert not any("VALUES" in note for note in printed(head + text, *options)[2])
+
+
+def test_a_cluster_without_objects_is_exit_code_2(run):
+    code, out, err = run(stdin=b"apiVersion: v1\nitems: []\nkind: List\nmetadata:\n  resourceVersion: ''\n")
+    assert (code, out) == (2, "")
+    assert "-: has no document" in err
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"#" * (LARGEST_YAML + 1)])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from migration import contract, pods
+from cli.convert import compare
+from migration import pods
 from migration.files import documents
 from tests.support.migration import chart, chart_values, only_service, stack
 
@@ -107,10 +108,8 @@ spec:
 
 def _unannounced(rendered: str) -> list[str]:
     """Return the differences from what the chart renders that no note and no table announces."""
-    theirs = contract.contracts([document.tree for document in documents(rendered, "rendered.yaml")])
-    printed = chart(VALUES)
-    compared = contract.differences(contract.contracts(printed.objects), theirs, printed.source)
-    return [str(difference) for difference in compared if difference.reason is None]
+    compared = compare(chart(VALUES), documents(rendered, "rendered.yaml"))
+    return [str(difference) for difference in compared.surprising]
 
 
 def test_pods_serve_as_those_of_the_chart() -> None:

@@ -17,7 +17,7 @@ def raw(*trees):
 def test_a_kind_decides_the_reader():
     result = conversion.convert(raw(SERVICE))
     assert [service.key for service in result.services] == ["chat"]
-    assert result.source == "modelservice"
+    assert [service.source for service in result.services] == ["modelservice"]
 
 
 def test_the_version_of_a_kind_decides_nothing():

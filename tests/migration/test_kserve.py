@@ -2,7 +2,7 @@
 
 from pathlib import Path as File
 
-from tests.support.migration import llm_service, objects, places, stack
+from tests.support.migration import llm_service, objects, only_service, places, stack
 
 SAMPLE = (File(__file__).with_name("samples") / "kserve-roles.yaml").read_text(encoding="utf-8")
 CONFIG = """
@@ -57,6 +57,18 @@ def test_prefill_has_nothing_of_decode_alone() -> None:
     assert prefill["parallelism"] == {"tensor": 1}
     assert prefill["pod"]["privileges"]["capabilities"] is None
     assert "kv-cache-0" not in prefill["pod"]["volumes"]
+
+
+def test_prefill_has_no_flag_of_decode_alone() -> None:
+    """A role here inherits flags that it does not state."""
+    spec = """
+  model: {uri: "hf://acme/chat"}
+  template: {containers: [{name: main, args: [--enforce-eager, --seed=1]}]}
+  prefill: {template: {containers: [{name: main, args: [--seed=2]}]}}
+"""
+    service = only_service(objects(llm_service(spec)))
+    assert service["engine"]["args"] == ["--enforce-eager", "--seed=1"]
+    assert service["prefill"]["engine"] == {"args": ["--seed=2"], "withoutArgs": ["--enforce-eager"]}
 
 
 def test_configs_are_merged_below_thellm_service() -> None:
@@ -180,3 +192,13 @@ def test_what_kserves_own_configs_make_is_made_by_this_program() -> None:
     assert service["sidecar"] == {"resources": {"requests": {"cpu": "2"}}}
     assert "pod" not in service
     assert places(printed, "cannot") == set()
+
+
+def test_of_two_configs_with_one_name_that_of_the_services_namespace_counts() -> None:
+    """KServe looks into the namespace of the service, and then into its own."""
+    text = llm_service("  model: {uri: 'hf://acme/chat', name: chat}\n  baseRefs: [{name: shared}]")
+    near = CONFIG.replace("name: shared", "name: shared, namespace: ml")
+    far = near.replace("namespace: ml", "namespace: kserve").replace("v0.25.0", "v0.24.0")
+    for configs in ((near, far), (far, near)):
+        assert only_service(objects(text, *configs))["engine"]["image"] == "ghcr.io/acme/vllm:v0.25.0"
+    assert only_service(objects(text, far))["engine"]["image"] == "ghcr.io/acme/vllm:v0.24.0"

@@ -23,6 +23,48 @@ def test_an_image_without_a_version_is_asked_for(image):
     assert document.fates() == {Path("image"): "ask"}
 
 
+DIGEST = f"sha256:{'1' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("image", "taken"),
+    [
+        ("r/vllm", "r/vllm"),
+        ("r/vllm:latest", "r/vllm"),
+        ("localhost:5000/vllm:latest", "localhost:5000/vllm"),
+        ("vllm:latest", "docker.io/library/vllm"),
+    ],
+)
+def test_the_digest_that_runs_is_the_version_of_an_image_without_one(image, taken):
+    document = Original("a.yaml", {"image": image}, TABLE, {image: {DIGEST: 2}})
+    assert pods.image(document, Path("image")) == f"{taken}@{DIGEST}"
+    assert document.fates() == {Path("image"): "differs"}
+    assert document.unversioned == {image}
+    assert f"{DIGEST} is taken, which runs in 2 pods" in document.notes()[0].reason
+
+
+@pytest.mark.parametrize(
+    ("digests", "question"),
+    [
+        ({DIGEST: 2, f"sha256:{'2' * 64}": 1}, f"pods run several digests ({DIGEST} in 2 pods, sha256:222"),
+        ({DIGEST: 2, "": 1}, "pods run several digests (one of no registry in 1 pod, "),
+        ({"": 1}, "pods run an image that no registry has given a digest"),
+        ({}, "give the digest that runs"),
+    ],
+)
+def test_an_image_is_asked_for_unless_just_one_digest_runs(digests, question):
+    document = Original("a.yaml", {"image": "r/vllm"}, TABLE, {"r/vllm": digests, "r/other": {DIGEST: 1}})
+    assert pods.image(document, Path("image")) is None
+    assert document.fates() == {Path("image"): "ask"}
+    assert question in document.notes()[0].reason
+
+
+def test_an_image_with_a_version_stays_whatever_runs():
+    document = Original("a.yaml", {"image": "r/vllm:v1"}, TABLE, {"r/vllm:v1": {DIGEST: 1}})
+    assert pods.image(document, Path("image")) == "r/vllm:v1"
+    assert document.unversioned == set()
+
+
 @pytest.mark.parametrize("image", ["r/vllm:v1", f"r/vllm@sha256:{'0' * 64}", f"r/vllm:latest@sha256:{'0' * 64}"])
 def test_an_image_with_a_version_is_carried(image):
     document = original(image=image)

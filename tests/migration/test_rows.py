@@ -1,14 +1,17 @@
 """Each leaf of the schemas, alone in a document: its reader knows what becomes of it."""
 
+import copy
 import re
+from functools import cache
 from pathlib import Path as File
 from typing import Any
 
 import pytest
 import yaml
 
-from migration import conversion
-from migration.files import RawDocument
+from migration import aim, conversion
+from migration.fields import table
+from migration.files import RawDocument, documents
 from models.paths import Path
 
 SCHEMAS = File(__file__).with_name("schemas")
@@ -31,6 +34,7 @@ modelArtifacts: {name: a/b}
 prefill: {replicas: 1, monitoring: {podmonitor: {enabled: true}}}
 decode: {acceleratorTypes: {labelKey: k}, monitoring: {podmonitor: {enabled: true}}}
 """
+AIM = File(__file__).with_name("samples") / "aim.yaml"
 WHOLE = ("model", "lora", "adapters")
 """Path of a leaf of KServe's schema that is a list of objects."""
 _PARTS = re.compile(r"\[\]|[^.\[\]]+")
@@ -90,3 +94,39 @@ def test_no_leaf_is_left_behind(schema: str, base: str, origin: str | None, pref
     opaque |= {name.replace("decode", "prefill") for name in opaque}
     opaque |= {"decode.volumes[]", "prefill.volumes[]"}
     assert set(_unread(schema, base, origin, prefix)) - opaque == set()
+
+
+@cache
+def _aim() -> list[RawDocument]:
+    return documents(AIM.read_text(encoding="utf-8"), AIM.name)
+
+
+def _with_leaf(kind: str, parts: list[str], value: object) -> list[RawDocument]:
+    """Return the objects of a sample, in which the object of a kind has a value at a path."""
+    raws = list(_aim())
+    (index,) = [number for number, raw in enumerate(raws) if raw.kind == kind]
+    raws[index] = RawDocument(raws[index].file, _merge(copy.deepcopy(dict(raws[index].tree)), _tree(parts, value)))
+    return raws
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    # What is said of models and templates of a namespace holds of those of the cluster, too.
+    [(kind, name) for kind, name in {**aim.TABLES, **aim.COMPANIONS}.items() if "cluster" not in name],
+)
+def test_no_leaf_of_aim_is_left_behind(kind: str, name: str) -> None:
+    """Beside what the sample has, each leaf of a kind has a reader that takes the value, or a row that says why not."""
+    leaves = yaml.safe_load((SCHEMAS / f"{name}.yaml").read_text(encoding="utf-8"))["leaves"]
+    unread = list[str]()
+    for leaf, form in leaves.items():
+        parts = _PARTS.findall(leaf)
+        place = Path(*(0 if part == "[]" else "k" if part == "*" else part for part in parts))
+        row = table(name).row(place)
+        if row is None or row.path in {"apiVersion", "kind", "metadata", "status"}:
+            continue
+        converted = conversion.convert(_with_leaf(kind, parts, VALUES.get(form, "x")))
+        (original,) = [document for document in converted.documents if document.kind == kind]
+        notes = [note for note in original.notes() if note.path.is_within(place)]
+        unread += [leaf for note in notes if re.search("has no key for the value|does not know", note.reason)]
+    assert len(leaves) > 20
+    assert unread == []

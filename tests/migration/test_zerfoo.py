@@ -48,7 +48,7 @@ def test_every_field_of_the_sample_has_its_place():
             "maxReplicas": 4,
             "metrics": [{"type": "queue-size", "target": 5}],
         },
-        "canary": {"model": {"source": "hf://acme/chat-8b"}, "weight": 0},
+        "canary": {"model": {"source": "hf://acme/chat-8b"}, "weight": 0, "replicas": 2},
         "health": {"path": "/healthz", "interval": "10s", "timeout": "2500ms"},
     }
 
