@@ -174,7 +174,7 @@ def _first_in_clear(tokens: Sequence[str]) -> Flag | None:
 
 
 def _flag_in_clear(text: str) -> Flag | None:
-    """Return a flag of a text that is a command line, such as a script, with a credential as value; None without one."""
+    """Return a flag with a credential of a text that is a command line, such as a script; None if there is none."""
     if "--" not in text:
         return None
     words = [word.strip(_QUOTES) for word in text.replace("\\\n", " ").split()]
