@@ -187,8 +187,9 @@ def _origins(converted: Conversion, assembled: Assembled, tree: Mapping[str, Any
     """Yield the documents of each service that the accepted configuration has."""
     for key, service in zip(assembled.keys, converted.services, strict=True):
         entry = mapping(at(tree, "services", key))
-        originals = {PRIMARY: service.documents[0], **service.variants}
-        all_notes = tuple(note for document in service.documents for note in document.notes())
+        variants = {PRIMARY: service, **service.variants}
+        originals = {variant: other.documents[0] for variant, other in variants.items()}
+        all_notes = tuple(note for document in service.all_documents for note in document.notes())
         namespace = str(entry.get("namespace", tree.get("namespace", "")))
         name = names.names(namespace, str(entry.get("name", key))).service
         yield ServiceFiles(key, name, namespace, service.source, originals, all_notes)
@@ -237,7 +238,7 @@ def _nothing_known(sources: Iterable[RawDocument]) -> Exception:
 
 def _notes(converted: Conversion) -> list[Note]:
     """Return the notes about documents that no service is from, and about unknown documents."""
-    of_services = {id(document) for service in converted.services for document in service.documents}
+    of_services = {id(document) for service in converted.services for document in service.all_documents}
     others = [document for document in converted.documents if id(document) not in of_services]
     return [*(note for document in others for note in document.notes()), *converted.strangers]
 

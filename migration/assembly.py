@@ -100,12 +100,19 @@ def _set_gateway(service: dict[str, Any], stack: Mapping[str, Any], tree: Mappin
 
 
 def _moved_notes(converted: Converted, key: str) -> Iterator[Note]:
-    """Yield the notes of a service's documents, with the key under which the service is written."""
+    """Yield the notes of a service's documents, with the keys under which the service and its variants are written."""
+    written = Path("services", key)
+    yield from _with_keys(converted, written)
+    for variant, other in converted.variants.items():
+        yield from _with_keys(other, written / variant)
+
+
+def _with_keys(converted: Converted, written: Path) -> Iterator[Note]:
     before = converted.key_of()
     for document in converted.documents:
         for note in document.notes():
             if note.key is not None and note.key.is_within(before):
-                yield replace(note, key=Path("services", key, *note.key.below(before)))
+                yield replace(note, key=Path(*written, *note.key.below(before)))
             else:
                 yield note
 

@@ -20,10 +20,15 @@ class Converted:
     """Keys of the stack: namespace, gateway, release, observability, accelerators, caches, images."""
     documents: tuple[Original, ...] = ()
     """The documents that the service is from, the main one first."""
-    variants: dict[str, Original] = field(default_factory=dict[str, Original])
-    """Documents of variants beside the primary, by variant."""
+    variants: "dict[str, Converted]" = field(default_factory=dict[str, "Converted"])
+    """Services that have become variants of this one, such as its canary, by variant."""
     source: str = ""
     """Name of the reader; empty until the conversion knows it."""
+
+    @property
+    def all_documents(self) -> tuple[Original, ...]:
+        """Return the documents of the service and of its variants."""
+        return (*self.documents, *(document for other in self.variants.values() for document in other.documents))
 
     def key_of(self, *keys: str | int) -> Path:
         """Return the path of a key of the service in the configuration of the reader's own stack."""

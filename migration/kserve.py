@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from migration import kserve_engine, kserve_presets, kserve_routes, kserve_scaling, pods, serving_pods
+from migration import kserve_engine, kserve_groups, kserve_presets, kserve_routes, kserve_scaling, pods, serving_pods
 from migration.accounts import Original
 from migration.converted import Converted
 from migration.names import sanitize_dns1035_label
@@ -41,8 +41,8 @@ _SELECTORS = frozenset({
 
 
 def read(documents: Sequence[Original], companions: Sequence[Original]) -> list[Converted]:
-    """Return the service of each LLMInferenceService."""
-    return [
+    """Return the service of each LLMInferenceService. Two that share requests are a service and its canary."""
+    services = [
         _service(
             document,
             _nearest(companions, CONFIG, document.namespace),
@@ -50,6 +50,7 @@ def read(documents: Sequence[Original], companions: Sequence[Original]) -> list[
         )
         for document in documents
     ]
+    return kserve_groups.join(services)
 
 
 def _nearest(companions: Sequence[Original], kind: str, namespace: str) -> dict[str, Original]:

@@ -10,7 +10,7 @@ from typing import Any
 from migration import pods
 from migration.accounts import Original
 from migration.converted import Converted
-from models.flags import parse
+from migration.inheritance import without_arguments
 from models.paths import Path
 from models.stack import Stack
 from models.trees import at as value_at
@@ -87,9 +87,7 @@ def _remove_inherited_arguments(decode: Mapping[str, Any], prefill: dict[str, An
     """
     if not prefill.get("args"):
         return
-    stated = {flag.switch for flag in parse(prefill["args"])}
-    inherited = dict.fromkeys(flag.switch for flag in parse(decode.get("args", ())) if flag.name)
-    without = [switch for switch in inherited if switch not in stated]
+    without = without_arguments(decode.get("args", ()), prefill["args"])
     if without:
         prefill["withoutArgs"] = without
 
