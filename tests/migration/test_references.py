@@ -152,4 +152,4 @@ def test_rights_are_those_of_each_namespace():
 
 def test_each_kind_of_the_table_makes_services_or_is_beside_them():
     known = {*conversion.kinds(), *conversion.chart_names(), *conversion.understood_kinds()}
-    assert {kind for kind in references.kinds() if not kind.startswith("aim.")} <= known
+    assert references.kinds() <= known
