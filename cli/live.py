@@ -19,6 +19,7 @@ from migration.files import RawDocument
 from migration.notes import Note
 from migration.references import LabelSelection, ObjectPlace, ObjectReference
 from models.paths import Path
+from models.trees import mapping
 from planning.ground import yaml_text
 from planning.ground.api_groups import plural
 from planning.ground.cluster_facts import Unknown
@@ -65,6 +66,8 @@ class _Cluster:
         for reference, answer in answers.items():
             if isinstance(answer, Mapping):
                 manifests[reference] = answer
+            elif answer is None and reference.empty:
+                manifests[reference] = _empty(reference.places[-1])
             elif answer is None:
                 self._note_absence(reference)
             else:
@@ -140,17 +143,22 @@ def roles(
 
 
 def _add_status(documents: LiveDocuments, cluster: _Cluster, namespace: str) -> None:
-    """Give the documents of files the status of their objects. An object may be absent."""
-    lacking = {
-        ObjectReference((place,), optional=True): document
-        for document, place in references.without_status(documents.sources, namespace)
-    }
-    for reference, manifest in cluster.objects(list(lacking)).items():
-        document = lacking[reference]
-        if isinstance(manifest.get("status"), Mapping):
-            place = documents.sources.index(document)
-            documents.sources[place] = replace(document, tree={**document.tree, "status": manifest["status"]})
-            documents.taken.append(f"status of {reference.places[0]}")
+    """Give the documents of files the status and the UID of their objects. An object may be absent."""
+    for group in (documents.sources, documents.companions):
+        lacking = dict(references.without_status(group, namespace))
+        searched = {ObjectReference((place,), optional=True): number for number, place in lacking.items()}
+        for reference, manifest in cluster.objects(list(searched)).items():
+            number = searched[reference]
+            group[number] = replace(group[number], tree=_with_status(group[number].tree, manifest))
+            if isinstance(manifest.get("status"), Mapping):
+                documents.taken.append(f"status of {reference.places[0]}")
+
+
+def _with_status(tree: Manifest, manifest: Manifest) -> Manifest:
+    """Return the object of a file with the status and the UID of that of the cluster."""
+    metadata = dict(mapping(tree.get("metadata")))
+    metadata.setdefault("uid", manifest["metadata"].get("uid"))
+    return {**tree, "metadata": metadata, "status": dict(mapping(manifest.get("status")))}
 
 
 def _add_objects(documents: LiveDocuments, cluster: _Cluster, namespace: str) -> None:
@@ -173,12 +181,20 @@ def _add_lists(documents: LiveDocuments, cluster: _Cluster) -> None:
             _add(documents, manifest)
 
 
+def _empty(place: ObjectPlace) -> Manifest:
+    """Return an object without values, which stands for one that the cluster does not have."""
+    version, _, kind = place.api.rpartition("/")
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": place.name}}
+
+
 def _add(documents: LiveDocuments, manifest: Manifest) -> None:
+    """Add an object. One without a spec and without data has nothing that counts, so that nobody is told of it."""
     kind = manifest["kind"]
     name = manifest["metadata"]["name"]
     documents.companions.append(RawDocument(f"{CLUSTER} {kind}/{name}", manifest))
     place = ObjectPlace(f"{manifest['apiVersion']}/{kind}", manifest["metadata"].get("namespace", ""), name)
-    documents.taken.append(str(place))
+    if manifest.keys() & {"spec", "data"}:
+        documents.taken.append(str(place))
 
 
 def _add_digests(documents: LiveDocuments, cluster: _Cluster, origin: str | None, namespace: str) -> None:

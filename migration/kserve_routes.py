@@ -284,8 +284,7 @@ def _picker_container(role: Role, place: Path) -> None:
     if not name or not image:
         return
     container: dict[str, Any] = {"image": image}
-    container["command"] = document.texts(place / "command")
-    container["args"] = document.texts(place / "args")
+    container["command"], container["args"] = pods.program(document, place)
     container["env"] = pods.variables(document, place / "env")
     container["resources"] = pods.resources(document, place / "resources", {})
     for field in ("name", "image", "command", "args"):

@@ -7,10 +7,11 @@ import pytest
 import yaml
 
 from cli import commands, live
-from facts import hosts, reading
+from facts import hosts, live_objects, reading
+from migration import conversion, files, references
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
-from tests.support.migration import CREDENTIALS, aim_service, chart_values, llm_service
+from tests.support.migration import CREDENTIALS, OBJECTS, SAMPLES, aim_service, chart_values, llm_service
 
 DIGEST = f"sha256:{'1' * 64}"
 OTHER = f"sha256:{'2' * 64}"
@@ -31,6 +32,9 @@ MODELSERVICE = (
     "spec: {model: {name: m, image: 'r/m:v1'}, engine: {}, accelerator: {type: nvidia}, decode: {}}\n"
 )
 VALUES = chart_values("{image: 'r/vllm:latest', modelCommand: vllmServe}")
+
+UNNAMED = {"aim.yaml", "aim-caches.yaml"}
+"""Samples with caches that no object names, because their services have no status."""
 
 
 @pytest.fixture
@@ -256,6 +260,23 @@ def test_a_cluster_that_fails_is_said_once_and_the_files_are_converted(api, run,
     assert "chat:" in out
 
 
+@pytest.mark.parametrize("name", sorted({*OBJECTS, "aim-live.yaml"} - UNNAMED))
+def test_services_alone_convert_as_with_everything_beside_them_if_a_cluster_has_it(api, run, name):
+    objects = [raw.tree for raw in files.documents((SAMPLES / name).read_text(encoding="utf-8"), name)]
+    for tree in objects:
+        metadata = tree["metadata"]
+        path = live_objects.path(f"{tree['apiVersion']}/{tree['kind']}", metadata.get("namespace", ""))
+        api.answers[f"{path}/{metadata['name']}"] = tree
+    kinds = {kind.rpartition("/")[2] for kind in conversion.kinds()}
+    services = [tree for tree in objects if tree["kind"] in kinds]
+    alone = [{key: value for key, value in tree.items() if key != "status"} for tree in services]
+    for tree in alone:
+        tree["metadata"] = {key: value for key, value in tree["metadata"].items() if key != "uid"}
+    _, of_files, _ = run("\n---\n".join(map(json.dumps, objects)))
+    _, of_cluster, _ = run("\n---\n".join(map(json.dumps, alone)), "--live")
+    assert yaml.safe_load(of_cluster) == yaml.safe_load(of_files)
+
+
 def test_an_offline_run_reads_no_cluster(api, run, monkeypatch):
     monkeypatch.setenv(hosts.OFFLINE, "true")
     code, _, err = run(REFERRING, "--live")
@@ -311,3 +332,11 @@ def test_roles_are_printed_without_a_cluster_and_a_context_needs_one(api, run):
     code, out, err = run(REFERRING, "--context", "a")
     assert (code, out) == (2, "")
     assert "--context: has no effect without --live" in err
+
+
+def test_objects_of_the_whole_cluster_are_in_a_cluster_role(monkeypatch):
+    rules = {"": [{"apiGroups": ["a"], "resources": ["things"], "verbs": ["get"]}]}
+    monkeypatch.setattr(references, "rights", lambda *_: rules)
+    (role,) = map(yaml.safe_load, live.roles([], [], None, "default"))
+    assert (role["kind"], role["rules"]) == ("ClusterRole", rules[""])
+    assert "namespace" not in role["metadata"]
