@@ -340,3 +340,16 @@ def test_objects_of_the_whole_cluster_are_in_a_cluster_role(monkeypatch):
     (role,) = map(yaml.safe_load, live.roles([], [], None, "default"))
     assert (role["kind"], role["rules"]) == ("ClusterRole", rules[""])
     assert "namespace" not in role["metadata"]
+
+
+def test_a_default_config_that_the_cluster_does_not_have_is_no_question(api, run):
+    text = aim_service(
+        "model: {custom: {baseImage: 'r/aim:1', modelSources: [{modelId: a/b, sourceUri: 'hf://a/b'}]}}\n"
+    )
+    question = "the runtime config default of the cluster, if there is one, decides"
+    assert question in run(text)[2]
+    assert question not in run(text, "--live")[2]
+    api.refused.add("/apis/aim.eai.amd.com/v1alpha1/aimclusterruntimeconfigs/default")
+    err = run(text, "--live")[2]
+    assert question in err
+    assert "the right to get aimclusterruntimeconfigs.aim.eai.amd.com in the whole cluster is missing" in err
