@@ -214,6 +214,36 @@ def test_the_status_of_the_object_completes_a_file_without_one(api, run):
     assert with_status == asked - 1
 
 
+def test_an_aim_service_by_image_gets_what_its_status_names(api, run):
+    """Model and template of the cluster, and the runtime config that every service has."""
+    api_of_aim = "/apis/aim.eai.amd.com/v1alpha1"
+    text = aim_service("model: {image: 'r/aim:1'}\n")
+    _, out, err = run(text, "--live")
+    assert "which weights it serves" in err
+    assert "source: image://r/aim:1" in out
+    status = {"resolvedModel": {"name": "m"}, "resolvedTemplate": {"name": "two"}}
+    hardware = {"gpu": {"requests": 2, "model": "MI300X"}}
+    sources = [{"modelId": "acme/chat", "sourceUri": "hf://acme/chat"}]
+    api.answers |= {
+        f"{api_of_aim}/namespaces/ml/aimservices/chat": {"metadata": {"name": "chat"}, "status": status},
+        f"{api_of_aim}/namespaces/ml/aimmodels/m": {"metadata": {"name": "m"}, "spec": {"image": "r/aim:1"}},
+        f"{api_of_aim}/aimclusterservicetemplates/two": {
+            "metadata": {"name": "two"},
+            "spec": {"modelName": "m"},
+            "status": {"resolvedHardware": hardware, "modelSources": sources},
+        },
+        f"{api_of_aim}/aimclusterruntimeconfigs/default": {
+            "metadata": {"name": "default"},
+            "spec": {"storage": {"defaultStorageClassName": "fast"}},
+        },
+    }
+    code, out, err = run(text, "--live")
+    assert code == 0, err
+    stack = yaml.safe_load(out)["config"]["inference-stacks:stack"]
+    assert stack["caches"] == {"acme-chat": {"source": "hf://acme/chat", "storageClassName": "fast"}}
+    assert (service(out)["accelerator"], service(out)["parallelism"]) == ("amd-mi300x", {"tensor": 2})
+
+
 def test_the_operator_of_modelservices_answers_its_question(api, run):
     path = "/apis/apps/v1/namespaces/otterscale-system/deployments?limit=500"
     path += "&labelSelector=app.kubernetes.io%2Fname%3Dmodel-operator"
