@@ -193,7 +193,7 @@ def test_an_aim_service_refers_to_model_templates_and_both_runtime_configs():
         *of_aim("ServiceTemplate", "faster"),
         *configs,
         cache,
-        ObjectReference((ObjectPlace(f"{AIM}/v1alpha1/AIMClusterModel", "", "phi"),)),
+        ObjectReference((ObjectPlace(f"{AIM}/v1alpha1/AIMClusterModel", "", "phi"),), optional=True),
     ]
 
 
