@@ -4,6 +4,7 @@ Only objects that documents refer to are read, one by one, and the pods of image
 becomes a note.
 """
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,13 +13,15 @@ from facts import named_objects
 from facts.kubeconfig import KubeAccess
 from facts.named_objects import Forbidden, Manifest
 from manifests import rbac
-from migration import conversion, references, running
+from migration import conversion, files, references, running
 from migration.accounts import Original
 from migration.converted import Converted
 from migration.files import RawDocument
 from migration.notes import Note
 from migration.references import LabelSelection, ObjectPlace, ObjectReference
 from models.paths import Path
+from models.problems import ConfigError
+from models.trees import mapping
 from planning.ground import yaml_text
 from planning.ground.api_groups import plural
 from planning.ground.cluster_facts import Unknown
@@ -28,6 +31,7 @@ CLUSTER = "the cluster"
 _DEADLINE_SECONDS = 15
 _ROUNDS = 4
 """Maximum length of a chain of references, such as that of a service, its template and its model."""
+_UNREADABLE = "the object is nested too deeply, or has values that no file has"
 _ROLE = "inference-stacks-convert"
 """Name of the Roles and of the ClusterRole."""
 _NO_LABELS = "its pods cannot be told from others, so that the digests that run are not known"
@@ -65,6 +69,8 @@ class _Cluster:
         for reference, answer in answers.items():
             if isinstance(answer, Mapping):
                 manifests[reference] = answer
+            elif answer is None and reference.empty:
+                manifests[reference] = _empty(reference.places[-1])
             elif answer is None:
                 self._note_absence(reference)
             else:
@@ -140,17 +146,25 @@ def roles(
 
 
 def _add_status(documents: LiveDocuments, cluster: _Cluster, namespace: str) -> None:
-    """Give the documents of files the status of their objects. An object may be absent."""
-    lacking = {
-        ObjectReference((place,), optional=True): document
-        for document, place in references.without_status(documents.sources, namespace)
-    }
-    for reference, manifest in cluster.objects(list(lacking)).items():
-        document = lacking[reference]
-        if isinstance(manifest.get("status"), Mapping):
-            place = documents.sources.index(document)
-            documents.sources[place] = replace(document, tree={**document.tree, "status": manifest["status"]})
-            documents.taken.append(f"status of {reference.places[0]}")
+    """Give the documents of files the status and the UID of their objects. An object may be absent."""
+    for group in (documents.sources, documents.companions):
+        lacking = dict(references.without_status(group, namespace))
+        searched = {ObjectReference((place,), optional=True): number for number, place in lacking.items()}
+        for reference, manifest in cluster.objects(list(searched)).items():
+            number = searched[reference]
+            answer = _read_document(documents, manifest)
+            if answer is None:
+                continue
+            group[number] = replace(group[number], tree=_with_status(group[number].tree, answer.tree))
+            if mapping(answer.tree.get("status")):
+                documents.taken.append(f"status of {reference.places[0]}")
+
+
+def _with_status(tree: Manifest, manifest: Manifest) -> Manifest:
+    """Return the object of a file with the status and the UID of that of the cluster."""
+    metadata = dict(mapping(tree.get("metadata")))
+    metadata.setdefault("uid", manifest["metadata"].get("uid"))
+    return {**tree, "metadata": metadata, "status": dict(mapping(manifest.get("status")))}
 
 
 def _add_objects(documents: LiveDocuments, cluster: _Cluster, namespace: str) -> None:
@@ -173,12 +187,32 @@ def _add_lists(documents: LiveDocuments, cluster: _Cluster) -> None:
             _add(documents, manifest)
 
 
+def _empty(place: ObjectPlace) -> Manifest:
+    """Return an object without values, which stands for one that the cluster does not have."""
+    version, _, kind = place.api.rpartition("/")
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": place.name}}
+
+
 def _add(documents: LiveDocuments, manifest: Manifest) -> None:
-    kind = manifest["kind"]
-    name = manifest["metadata"]["name"]
-    documents.companions.append(RawDocument(f"{CLUSTER} {kind}/{name}", manifest))
-    place = ObjectPlace(f"{manifest['apiVersion']}/{kind}", manifest["metadata"].get("namespace", ""), name)
-    documents.taken.append(str(place))
+    """Add an object. One without a spec and without data has nothing that counts, so that nobody is told of it."""
+    document = _read_document(documents, manifest)
+    if document is None:
+        return
+    documents.companions.append(document)
+    place = references.place_of(document, document.namespace)
+    if document.tree.keys() & {"spec", "data"}:
+        documents.taken.append(str(place or document.file.removeprefix(f"{CLUSTER} ")))
+
+
+def _read_document(documents: LiveDocuments, manifest: Manifest) -> RawDocument | None:
+    """Return the document of an object, with the limits of files. A note says which object exceeds them."""
+    file = f"{CLUSTER} {manifest['kind']}/{manifest['metadata']['name']}"
+    try:
+        (document,) = files.documents(json.dumps(manifest), file)
+    except (ConfigError, RecursionError, ValueError):
+        documents.notes.append(Note(file, Path(), "ask", _UNREADABLE))
+        return None
+    return document
 
 
 def _add_digests(documents: LiveDocuments, cluster: _Cluster, origin: str | None, namespace: str) -> None:

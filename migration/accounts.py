@@ -16,8 +16,8 @@ from models import cleartext, credentials
 from models.paths import Path
 from models.trees import EMPTY, mapping, sequence
 
-HIDDEN = "…"
-"""Text in place of a credential."""
+HIDDEN = "<hidden credential>"
+"""Text in place of a credential. It is not like any value of a file, and no check takes it for a credential."""
 _IN_CLEAR = "it holds a credential in clear; put it into an existing Secret, and refer to the Secret"
 _UNKNOWN = "this program does not know the field"
 _UNREAD = "this program has no key for the value"
@@ -134,7 +134,7 @@ class Original:
 
     def _take(self, path: Path, kind: type[Any], key: Path | None) -> Any:  # noqa: ANN401, the kind is an argument
         value = self.peek(path)
-        if value is None or value == HIDDEN:
+        if value is None or self.is_hidden(path):
             return None
         if type(value) is not kind:
             self.note(path, "cannot", f"it is not {_NOUNS[kind]}")
@@ -181,8 +181,9 @@ class Original:
             self.note(path, "dropped", reason)
 
     def is_hidden(self, path: Path) -> bool:
-        """Tell whether a credential was at a path."""
-        return self.peek(path) == HIDDEN
+        """Tell whether a text at a path is a credential, or has one."""
+        value = self.peek(path)
+        return isinstance(value, str) and HIDDEN in value
 
     def fates(self) -> dict[Path, Fate]:
         """Return what becomes of each leaf."""
@@ -255,8 +256,18 @@ def without_credentials(tree: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
     shown = copy.deepcopy(dict(tree))
     paths = tuple(_credential_places(shown))
     for path in paths:
-        _replace(shown, path, HIDDEN)
+        _replace(shown, path, _hidden(_at(shown, path)))
     return shown, paths
+
+
+def _hidden(value: object) -> str:
+    """Return the text in place of a credential. A flag keeps its name, so that the flag before it keeps its value."""
+    if not isinstance(value, str) or not value.startswith("-"):
+        return HIDDEN
+    name, separator, _ = value.partition("=")
+    if not separator or credentials.has_shape(name):
+        return HIDDEN
+    return f"{name}={HIDDEN}"
 
 
 def _credential_places(tree: dict[str, Any]) -> Iterator[Path]:

@@ -41,6 +41,7 @@ COMPANIONS: Mapping[str, str] = {
     _REGISTRY: "aim-model-source",
 }
 _SPEC = Path("spec")
+_STATUS = Path("status")
 _LABELS = Path("metadata", "labels")
 _NAMELESS = "aim"
 _CUSTOM = "custom"
@@ -65,6 +66,7 @@ def read(documents: Sequence[Original], companions: Sequence[Original]) -> list[
     for document in companions:
         if id(document) not in used and document.kind != _REGISTRY:
             document.drop(_SPEC, _UNUSED)
+            document.drop(_STATUS, _UNUSED)
     return services
 
 
@@ -161,7 +163,7 @@ def _devices(resolved: ResolvedService, converted: Converted) -> None:
         hardware.append(resolved.entry / "hardware")
     if resolved.template is not None:
         hardware.append(LayeredPlace(resolved.template, _SPEC / "hardware"))
-        hardware.append(LayeredPlace(resolved.template, Path("status", "resolvedHardware")))
+        hardware.append(LayeredPlace(resolved.template, _STATUS / "resolvedHardware"))
         amounts.append(LayeredPlace(resolved.template, _SPEC / "resources"))
     hardware.append(service / "overrides" / "hardware")
     amounts.append(service / "resources")

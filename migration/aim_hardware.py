@@ -111,19 +111,20 @@ def _product(converted: Converted, devices: Sequence[LayeredPlace], vendor: str)
     name = None
     if place is not None:
         name = place.document.text(place.path)
-    memory = aim_layers.last([device / "minVram" for device in devices])
+    memories = [device / "minVram" for device in devices if (device / "minVram").is_there]
     key = converted.key_of("accelerator")
     converted.set(vendor, "accelerator")
     if name and place is not None:
-        if memory is not None:
+        for memory in memories:
             memory.drop("the product decides it")
         known = _classes_of_products().get(product(name))
         if known is None:
             place.document.note(place.path, "ask", _PRODUCT, key)
         else:
             converted.set(known, "accelerator")
-    elif memory is not None:
-        memory.document.note(memory.path, "ask", _MEMORY, key)
+    else:
+        for memory in memories:
+            memory.document.note(memory.path, "ask", _MEMORY, key)
 
 
 def _resource(converted: Converted, devices: Sequence[LayeredPlace], resource: str) -> None:

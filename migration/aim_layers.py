@@ -40,7 +40,7 @@ class LayeredPlace:
 
 
 def last(places: Iterable[LayeredPlace]) -> LayeredPlace | None:
-    """Return the last place with a value, and note the values before it as dropped. Zeros override nothing.
+    """Return the last place with a value, and note other values before it as dropped. Zeros override nothing.
 
     This is how aim-engine merges its configs and its hardware.
     """
@@ -49,7 +49,9 @@ def last(places: Iterable[LayeredPlace]) -> LayeredPlace | None:
     if not decisive:
         return None
     for place in present:
-        if place is not decisive[-1]:
+        if place.value == decisive[-1].value:
+            place.document.take(place.path)
+        else:
             place.drop(_OTHER)
     return decisive[-1]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from migration import flags, pods, serving_pods
-from migration.kserve_engine import words_of_program
+from migration.kserve_engine import tokens_of_program
 from migration.serving_pods import Role
 from models.paths import Path
 from models.trees import at as value_at
-from models.trees import sequence
+from models.trees import mapping, sequence
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 
@@ -208,20 +208,18 @@ def _engine(chart: ChartRole, container: Path) -> None:
         role.set(value, "engine", "env", name)
     original.drop(container / "mountModelVolume")
     style = original.text(container / "modelCommand") or "custom"
-    places = list(original.items(container / "args"))
-    arguments = original.texts(container / "args")
     if chart.is_simulated and style != "custom":
-        _simulator(chart, arguments)
+        _simulator(chart, pods.arguments(original, container / "args"))
         return
     if style not in _STYLES:
         original.note(container / "modelCommand", "cannot", "the chart has no such command", role.key_of("engine"))
     if style == "imageDefault":
         original.note(container / "modelCommand", "differs", key=role.key_of("engine"))
     if style == "custom":
-        _custom(chart, container, arguments)
+        _custom(chart, container)
         return
     original.drop(container / "command", "the chart has a command of its own")
-    _set(chart, flags.read(original, places))
+    _set(chart, flags.read(original, tuple(original.items(container / "args")), _model(chart)))
 
 
 def _set(chart: ChartRole, arguments: flags.ReadArguments) -> None:
@@ -234,18 +232,23 @@ def _set(chart: ChartRole, arguments: flags.ReadArguments) -> None:
     role.set(arguments.rest, "engine", "args")
 
 
-def _custom(chart: ChartRole, container: Path, arguments: Sequence[str]) -> None:
+def _model(chart: ChartRole) -> Mapping[str, Any]:
+    return mapping(chart.role.converted.service.get("model"))
+
+
+def _custom(chart: ChartRole, container: Path) -> None:
     """Read a command of the user's own."""
     role = chart.role
-    command = role.original.texts(container / "command")
-    words = words_of_program([*command, *arguments], {}, len(command))
-    if words is None:
-        role.set("custom", "engine", "type")
-        role.set(command, "engine", "command")
-        role.set(list(arguments), "engine", "args")
+    command = flags.tokens(role.original, container / "command")
+    texts = flags.tokens(role.original, container / "args")
+    tokens = tokens_of_program(command, texts, {})
+    if tokens is not None:
+        _set(chart, flags.read_tokens(role.original, tokens, _model(chart)))
         return
-    tokens = [(container / "args" / len(arguments), word) for word in words]
-    _set(chart, flags.read_tokens(role.original, tokens))
+    own_command, own_arguments = pods.program(role.original, container)
+    role.set("custom", "engine", "type")
+    role.set(own_command, "engine", "command")
+    role.set(own_arguments, "engine", "args")
 
 
 def _simulator(chart: ChartRole, arguments: Sequence[str]) -> None:

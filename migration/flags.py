@@ -4,12 +4,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from migration.accounts import HIDDEN, Original
 from models import flags
 from models.base import Spec
 from models.flags import Flag
 from models.paths import Path
+from models.trees import EMPTY
+from models.vocabulary import Items
 from planning.ground import tables
 from planning.releases import engine_kinds
 
@@ -20,6 +23,11 @@ _LENGTH = re.compile(r"([0-9]{1,9})(?:\.0*)?([kmgKMG]?)")
 _DECIMAL = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?|\.[0-9]{1,6}")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 """Factors of units that vLLM reads in numbers (vllm 0.33.0, engine/arg_utils.py, `human_readable_int`)."""
+Token = tuple[Path, str]
+"""A word of a command line, with its place in a document."""
+_NAMES_OF_MODEL = frozenset({"--model", "--served-model-name"})
+_OTHER_MODEL = "model.source and model.name say another model, and a model has one name"
+_REPEATED = "the flag is repeated, and the last value counts"
 _ADVICE = "set "
 """Beginning of the advice about a flag that a key decides, in the tables of engines."""
 
@@ -28,6 +36,8 @@ class _FormsFile(Spec):
     """The table of the forms of values."""
 
     forms: dict[str, str]
+    adding: Items[str]
+    """Flags that add a value to those of earlier ones."""
     dropped: dict[str, str]
     """Reasons by flag."""
     variables: dict[str, str]
@@ -44,26 +54,57 @@ class ReadArguments:
     """ReadArguments that no key sets, for engine.args."""
 
 
-def read(document: Original, paths: Sequence[Path]) -> ReadArguments:
+def read(document: Original, paths: Sequence[Path], model: Mapping[str, Any] = EMPTY) -> ReadArguments:
     """Take the arguments at some paths of a document, which are one command line in this order.
 
-    What is no text is noted as lost, and so is a flag whose value is a credential.
+    What is no text is noted as lost, and so is a flag whose value is a credential. `model` is the key model of the
+    service: a name or a source of the model in the arguments is noted as lost if it is another one.
     """
-    return read_tokens(document, [(path, text) for path in paths if (text := _token(document, path)) is not None])
+    return read_tokens(
+        document, [(path, text) for path in paths if (text := _token(document, path)) is not None], model
+    )
 
 
-def read_tokens(document: Original, tokens: Sequence[tuple[Path, str]]) -> ReadArguments:
-    """Return the arguments in some tokens, each with its place in a document, which counts as taken already."""
+def tokens(document: Original, path: Path) -> list[Token]:
+    """Take a list of texts, each with its place. Those that hold a credential are among them, hidden."""
+    document.texts(path)
+    places = document.items(path)
+    return [(place, text) for place in places if (text := _token(document, place)) is not None]
+
+
+def read_tokens(document: Original, words: Sequence[Token], model: Mapping[str, Any] = EMPTY) -> ReadArguments:
+    """Return the arguments in some words, each with its place in a document, which counts as taken already."""
     arguments = ReadArguments()
-    for flag in flags.parse([text for _, text in tokens]):
-        places = [path for path, _ in tokens[flag.index : flag.index + len(flag.tokens)]]
-        _read_flag(document, arguments, flag, places)
+    parsed = flags.parse([text for _, text in words])
+    last = {flag.switch: flag.index for flag in parsed}
+    for flag in parsed:
+        places = [path for path, _ in words[flag.index : flag.index + len(flag.tokens)]]
+        if last[flag.switch] != flag.index and _is_overridden(flag):
+            for place in places:
+                document.drop(place, _REPEATED)
+        elif flag.name in _NAMES_OF_MODEL and not is_of_model(flag.value or "", model):
+            for place in places:
+                document.note(place, "cannot", _OTHER_MODEL)
+        else:
+            _read_flag(document, arguments, flag, places)
     return arguments
+
+
+def _is_overridden(flag: Flag) -> bool:
+    """Tell whether a later flag of the same name takes the place of a flag. Some flags add to earlier ones."""
+    return bool(flag.name) and flag.name not in _table().adding and not flag.name.endswith("+")
+
+
+def is_of_model(text: str, model: Mapping[str, Any]) -> bool:
+    """Tell whether a name or a source in arguments is that of a model, or a folder, or a reference to a variable."""
+    source = str(model.get("source", "")).partition("://")[2]
+    known = {source, source.partition("@")[0], str(model.get("name", source))}
+    return not model or text in known or text.startswith("/") or "$(" in text
 
 
 def _token(document: Original, path: Path) -> str | None:
     if document.is_hidden(path):
-        return HIDDEN
+        return str(document.peek(path))
     return document.text(path)
 
 

@@ -2,12 +2,12 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from migration import flags, pods, serving_pods
 from migration.accounts import Original, all_leaves
-from migration.flags import ReadArguments
+from migration.flags import ReadArguments, Token
 from migration.serving_pods import Role
 from models.flags import parse
 from models.paths import Path
@@ -27,7 +27,12 @@ _REFERENCE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)(?::-)?\}?")
 _SHIPPED = ("vllm serve", _ADDITIONAL, "served-model-name")
 """Parts of the scripts in KServe's own configs."""
 _SCRIPT = "it is the script of KServe's configs, which starts vLLM"
-_SERVE = (("vllm", "serve"), ("python3", "-m", "vllm.entrypoints.openai.api_server"))
+_SERVE = (("vllm", "serve"), ("python", "-m", "vllm.entrypoints.openai.api_server"))
+_VERSION = re.compile(r"python3(\.[0-9]{1,3})?")
+_OPTION_OF_SCRIPT = re.compile(r"-[elux]{0,4}c")
+"""Options of a shell before a script, with others that change nothing about a single command."""
+_LENGTH_WITH_SCRIPT = 3
+"""Number of words of a shell with a script: the shell, its options and the script."""
 _PARALLELISM = ("tensor", "pipeline", "data", "dataLocal")
 _ANNOTATIONS = Path("metadata", "annotations")
 _DRA = "serving.kserve.io/exp-dra-"
@@ -58,22 +63,18 @@ def _program(role: Role, engine: Path) -> ReadArguments:
     original = role.original
     variables = _variables(role, engine)
     additional = _words(original, engine, _ADDITIONAL)
-    command = [text for text in sequence(original.peek(engine / "command")) if isinstance(text, str)]
-    places = list(original.items(engine / "args"))
-    texts = [text for text in sequence(original.peek(engine / "args")) if isinstance(text, str)]
-    words = words_of_program([*command, *texts], variables, len(command))
-    if not command or _is_shipped(command):
+    model = mapping(role.converted.service.get("model"))
+    command = flags.tokens(original, engine / "command")
+    texts = flags.tokens(original, engine / "args")
+    if not command or _is_shipped(text for _, text in command):
         original.drop(engine / "command", _SCRIPT)
-        tokens = [(place, text) for place in places if (text := original.text(place)) is not None]
-        return _set(role, flags.read_tokens(original, [*additional, *tokens]), variables)
-    if words is None:
-        return _custom(role, engine, command, texts, variables)
-    original.take(engine / "command")
-    original.take(engine / "args")
-    tokens = [(engine / "command" / len(command), word) for word in words]
-    if any(_ADDITIONAL in text for text in (*command, *texts)):
+        return _set(role, flags.read_tokens(original, [*additional, *texts], model), variables)
+    tokens = tokens_of_program(command, texts, variables)
+    if tokens is None:
+        return _custom(role, engine, variables)
+    if any(_ADDITIONAL in text for _, text in (*command, *texts)):
         tokens += additional
-    return _set(role, flags.read_tokens(original, tokens), variables)
+    return _set(role, flags.read_tokens(original, tokens, model), variables)
 
 
 def _set(role: Role, arguments: ReadArguments, variables: dict[str, Any]) -> ReadArguments:
@@ -109,21 +110,18 @@ def _note_former_objects(role: Role, texts: Sequence[str]) -> None:
         role.original.remark("ask", f"the engine calls the Service {service}, which goes with KServe's object")
 
 
-def _custom(
-    role: Role, engine: Path, command: Sequence[str], texts: Sequence[str], variables: dict[str, Any]
-) -> ReadArguments:
+def _custom(role: Role, engine: Path, variables: dict[str, Any]) -> ReadArguments:
     """Let the engine run a program of its own as it is."""
-    role.original.take(engine / "command")
-    role.original.take(engine / "args")
+    command, arguments = pods.program(role.original, engine)
     role.set("custom", "engine", "type")
-    _note_former_objects(role, texts)
-    role.set(list(command), "engine", "command")
-    role.set(list(texts), "engine", "args")
+    _note_former_objects(role, [*command, *arguments])
+    role.set(command, "engine", "command")
+    role.set(arguments, "engine", "args")
     role.set(variables, "engine", "env")
     return ReadArguments()
 
 
-def _is_shipped(command: Sequence[str]) -> bool:
+def _is_shipped(command: Iterable[str]) -> bool:
     return any(_is_script(text) for text in command)
 
 
@@ -174,25 +172,44 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def words_of_program(program: Sequence[str], variables: Mapping[str, Any], length: int) -> list[str] | None:
-    """Return the arguments of vLLM in a command line; None if it starts something else.
+def tokens_of_program(
+    command: Sequence[Token], arguments: Sequence[Token], variables: Mapping[str, Any]
+) -> list[Token] | None:
+    """Return the arguments of vLLM in a command line, each with its place; None if it starts something else.
 
-    `length` is the number of words of the command itself.
+    The place of a word of a script is below that of the script.
     """
-    words = list(program)
-    if words and words[0].rpartition("/")[2] in _SHELLS and len(words) > 2:  # noqa: PLR2004, a shell, -c and a script
-        words = _words_of_script(words[2], variables)
-    elif length > 2 and words[1:2] == ["-c"]:  # noqa: PLR2004, a shell, -c and a script
-        return None
+    tokens = [*command, *arguments]
+    texts = [text for _, text in tokens]
+    if texts and _name_of(texts[0]) in _SHELLS:
+        if len(texts) != _LENGTH_WITH_SCRIPT or _OPTION_OF_SCRIPT.fullmatch(texts[1]) is None:
+            return None
+        place, script = tokens[-1]
+        tokens = [(place / index, word) for index, word in enumerate(_words_of_script(script, variables))]
     for serve in _SERVE:
-        if tuple(words[: len(serve)]) == serve:
-            rest = words[len(serve) :]
-            return rest[1:] if rest and not rest[0].startswith("-") else rest
+        program = [text for _, text in tokens[: len(serve)]]
+        if [_name_of(program[0]), *program[1:]] == list(serve) if program else False:
+            return _with_flag_of_model(tokens[len(serve) :])
     return None
 
 
+def _name_of(program: str) -> str:
+    """Return the name of a program without its folder and, if it is an interpreter, without its version."""
+    return _VERSION.sub("python", program.rpartition("/")[2])
+
+
+def _with_flag_of_model(tokens: Sequence[Token]) -> list[Token]:
+    """Return arguments with a flag before the model in front of them, which needs none."""
+    if tokens and not tokens[0][1].startswith("-"):
+        return [(tokens[0][0], "--model"), *tokens]
+    return list(tokens)
+
+
 def _words_of_script(script: str, variables: Mapping[str, Any]) -> list[str]:
-    """Return the words of a script of one command; an empty list for any other script."""
+    """Return the words of a script of one command; an empty list for any other script.
+
+    A script in which a shell expands more than whole words, of which the values are known, is another one, too.
+    """
     line = script.replace("\\\n", " ").strip()
     if _OPERATORS.search(line):
         return []
@@ -202,8 +219,11 @@ def _words_of_script(script: str, variables: Mapping[str, Any]) -> list[str]:
         if reference is None:
             words.append(word)
         elif reference[1] != _ADDITIONAL:
-            value = variables.get(reference[1])
-            words.append(value.strip() if isinstance(value, str) else word)
+            words.append(str(variables.get(reference[1])))
+            if not isinstance(variables.get(reference[1]), str):
+                return []
+    if any("$" in word for word in words):
+        return []
     return words
 
 

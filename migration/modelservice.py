@@ -14,6 +14,7 @@ from migration.flags import ReadArguments
 from migration.names import sanitize_dns1035_label
 from migration.operator_flags import OperatorFlags
 from models.paths import Path
+from models.trees import mapping
 from planning.hardware import accelerators
 
 TABLES: Mapping[str, str] = {"model.otterscale.io/ModelService": "modelservice"}
@@ -61,8 +62,9 @@ def _service(document: Original, operator: OperatorFlags | None) -> Converted:
     known = operator or operator_flags.DEFAULTS
     if operator is None:
         document.remark("ask", operator_flags.QUESTION)
-    arguments = flags.read(document, tuple(document.items(_ENGINE / "args")))
     _model(document, converted)
+    places = tuple(document.items(_ENGINE / "args"))
+    arguments = flags.read(document, places, mapping(converted.service.get("model")))
     _engine(document, converted, arguments, known)
     _role(document, converted, _SPEC / "decode", arguments)
     document.take_presence(_SPEC / "decode")

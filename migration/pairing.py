@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from migration import command_lines, fields
+from migration import command_lines, fields, names
 from migration.accounts import Original
 from migration.renderings import RenderedWorkload
 from models.base import Spec
@@ -41,6 +41,8 @@ class SourceRow(Spec):
     namespace: str = ""
     shared: str = ""
     """Path of fields of all roles; empty: there are none."""
+    label: str = ""
+    """Label of the pods with the service's name; empty if they have none."""
     workloads: Items[WorkloadRow]
 
 
@@ -154,15 +156,38 @@ def _by_names(
 ) -> dict[PodPlace, RenderedWorkload]:
     """Return the workloads of the other system whose names or labels say their places."""
     places = dict(_ours(workloads, origins))
-    names = {(namespace, name): place for place, namespace, name in _names(origins)}
-    anywhere = {name: place for (_, name), place in names.items()}
+    places_by_name = {(namespace, name): place for place, namespace, name in _names(origins)}
+    places_by_label = dict(_places_by_label(origins))
+    anywhere = {name: place for (_, name), place in places_by_name.items()}
     for workload in workloads:
-        place = names.get((workload.namespace, workload.name)) or names.get(("", workload.name))
+        place = places_by_name.get((workload.namespace, workload.name)) or places_by_name.get(("", workload.name))
         if place is None and not workload.namespace:
             place = anywhere.get(workload.name)
+        if place is None:
+            place = _place_of_labels(workload, places_by_label)
         if place is not None:
             places.setdefault(place, workload)
     return places
+
+
+def _places_by_label(origins: Iterable[ServiceFiles]) -> Iterator[tuple[tuple[str, str, str], PodPlace]]:
+    """Yield namespace, label and its value of workloads of the other system, with their places."""
+    for origin in origins:
+        source = _table().sources.get(origin.source)
+        original = origin.originals[PRIMARY]
+        if source is not None and source.label and original.name:
+            for row in source.workloads:
+                key = (original.namespace, source.label, names.label_value(original.name))
+                yield key, PodPlace(origin.key, PRIMARY, row.role)
+
+
+def _place_of_labels(workload: RenderedWorkload, places: Mapping[tuple[str, str, str], PodPlace]) -> PodPlace | None:
+    for name, value in workload.labels.items():
+        for namespace in (workload.namespace, ""):
+            place = places.get((namespace, name, str(value)))
+            if place is not None:
+                return place
+    return None
 
 
 def _names(origins: Iterable[ServiceFiles]) -> Iterator[tuple[PodPlace, str, str]]:
@@ -193,7 +218,8 @@ def _add_by_models(
     """Add the workloads whose names say nothing: those that serve the model of one service, or the only ones left."""
     paired = {id(workload) for workload in places.values()}
     left = [workload for workload in theirs if id(workload) not in paired and workload.engine is not None]
-    nameless = [origin for origin in origins if not any(_names([origin]))]
+    known = {place.service for place in places}
+    nameless = [origin for origin in origins if origin.key not in known and not any(_names([origin]))]
     for source, group in groupby(nameless, key=lambda origin: origin.source):
         waiting = list(group)
         sets = _sets(left, source)

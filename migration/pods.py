@@ -1,11 +1,12 @@
 """Reader of pods and containers in the syntax of Kubernetes: environment, resources, placement, images."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from migration import flags
 from migration.accounts import HIDDEN, Original
+from models import flags as command_lines
 from models import image_references
 from models.paths import Path
 from planning.hardware import accelerators
@@ -26,6 +27,8 @@ _LIBRARY = "docker.io/library/"
 """Place of images whose names have neither a registry nor a folder."""
 TO_WRITE = "write-the-version"
 """Tag in place of a version that the file does not have."""
+_HIDDEN_FLAG = "the value of the flag is a credential in clear"
+_HIDDEN_PROGRAM = "another part of the command is a credential in clear, and without it the command does something else"
 _DEVICES = "the number of devices follows from parallelism"
 
 
@@ -157,11 +160,45 @@ def _resource_source(document: Original, at: Path) -> dict[str, Any] | None:
     if container is not None:
         source["containerName"] = container
     divisor = document.peek(at / "divisor")
-    if divisor not in {None, "0", 0}:
+    if divisor not in (None, "0", 0):
         source["divisor"] = quantity(document, at / "divisor")
     elif divisor is not None:
         document.drop(at / "divisor", "it is the default")
     return {"resourceFieldRef": source}
+
+
+def program(document: Original, container: Path) -> tuple[list[str], list[str]]:
+    """Take command and arguments of a container that runs a program of its own, without flags that hold a credential.
+
+    Both are empty if a credential is part of the program itself, such as of a script.
+    """
+    command = flags.tokens(document, container / "command")
+    words = flags.tokens(document, container / "args")
+    shown = _without_hidden_flags(document, words)
+    if shown is None or any(document.is_hidden(place) for place, _ in command):
+        for place, _ in (*command, *words):
+            document.note(place, "cannot", _HIDDEN_PROGRAM)
+        return [], []
+    return [text for _, text in command], shown
+
+
+def arguments(document: Original, path: Path) -> list[str]:
+    """Take arguments without flags that hold a credential; none if a credential is an argument without a flag."""
+    return _without_hidden_flags(document, flags.tokens(document, path)) or []
+
+
+def _without_hidden_flags(document: Original, tokens: Sequence[tuple[Path, str]]) -> list[str] | None:
+    """Return the tokens of flags that hold no credential; None if a token without a flag holds one."""
+    words = list[str]()
+    for flag in command_lines.parse([text for _, text in tokens]):
+        if not any(HIDDEN in token for token in flag.tokens):
+            words += flag.tokens
+        elif not flag.name:
+            return None
+        else:
+            for place, _ in tokens[flag.index : flag.index + len(flag.tokens)]:
+                document.note(place, "cannot", _HIDDEN_FLAG)
+    return words
 
 
 def tolerations(document: Original, path: Path) -> list[dict[str, Any]]:
@@ -187,7 +224,7 @@ def secret_names(document: Original, path: Path) -> list[str]:
 def quantity(document: Original, path: Path) -> str | None:
     """Take an amount, which Kubernetes takes as text or as a number."""
     value = document.peek(path)
-    if value is None or value == HIDDEN:
+    if value is None or document.is_hidden(path):
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         document.note(path, "cannot", "it is no amount")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from migration import conversion, kserve
-from migration.fields import ANY_ITEM, parts_of
+from migration.fields import ANY_ITEM, ANY_KEY, parts_of
 from migration.files import RawDocument
 from models.base import Spec
 from models.trees import at, mapping, sequence, texts
@@ -23,8 +23,8 @@ from planning.ground.api_groups import plural
 
 _NAME = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 """Pattern of a name in Kubernetes: a DNS subdomain."""
-_VERSION = re.compile(r"[a-z0-9][-.a-z0-9]{0,251}/v[0-9][a-z0-9]{0,20}")
-"""Pattern of the API version of an object that is not of the core group."""
+_VERSION = re.compile(r"(?:[a-z0-9][-.a-z0-9]{0,251}/)?v[0-9][a-z0-9]{0,20}")
+"""Pattern of an API version."""
 _LABEL = re.compile(r"(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?")
 _LABEL_KEY = re.compile(r"(?:[a-z0-9][-.a-z0-9]{0,252}/)?[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 POD = "v1/Pod"
@@ -68,6 +68,8 @@ class ObjectReference:
     places: tuple[ObjectPlace, ...]
     optional: bool = False
     """Whether the object may be absent."""
+    empty: bool = False
+    """Whether an absent object is the same as one without values."""
 
 
 class _PlaceRow(Spec):
@@ -91,6 +93,7 @@ class _ReferenceRow(Spec):
     unless: str = ""
     """Path whose value makes the object needless."""
     optional: bool = False
+    empty: bool = False
     places: Items[_PlaceRow]
 
 
@@ -102,6 +105,8 @@ class _ListRow(Spec):
 
 class _KindRow(Spec):
     source: str
+    cluster: bool = False
+    """Whether objects of the kind have no namespace."""
     status: bool = False
     """Whether the reader of the kind needs the status."""
     pods: Items[dict[str, str]] = ()
@@ -131,16 +136,20 @@ def place_of(document: RawDocument, namespace: str) -> ObjectPlace | None:
     version = document.tree.get("apiVersion")
     if not isinstance(version, str) or not _VERSION.fullmatch(version) or not _NAME.fullmatch(document.name):
         return None
-    return ObjectPlace(f"{version}/{document.tree.get('kind')}", _namespace(document, namespace), document.name)
+    home = _namespace(document, namespace)
+    row = _rows().get(document.kind)
+    if row is not None and row.cluster:
+        home = ""
+    return ObjectPlace(f"{version}/{document.tree.get('kind')}", home, document.name)
 
 
-def without_status(documents: Iterable[RawDocument], namespace: str) -> Iterator[tuple[RawDocument, ObjectPlace]]:
-    """Yield the documents that need a status and have none, each with the place of its object."""
-    for document in documents:
+def without_status(documents: Sequence[RawDocument], namespace: str) -> Iterator[tuple[int, ObjectPlace]]:
+    """Yield the number of each document that needs a status and has none, and the place of its object."""
+    for number, document in enumerate(documents):
         row = _rows().get(document.kind)
         place = place_of(document, namespace)
         if row is not None and row.status and place is not None and not mapping(document.tree.get("status")):
-            yield document, place
+            yield number, place
 
 
 def open_references(documents: Sequence[RawDocument], namespace: str) -> list[ObjectReference]:
@@ -273,7 +282,7 @@ def _references_of(
             places = tuple(option.place(document, home, name) for option in entry.places)
             places = tuple(place for place in dict.fromkeys(places) if place.kind in understood)
             if places and _NAME.fullmatch(name):
-                yield ObjectReference(places, entry.optional)
+                yield ObjectReference(places, entry.optional, entry.empty and name == entry.name)
 
 
 def _names(
@@ -291,13 +300,16 @@ def _names(
 
 
 def _values(tree: object, parts: Sequence[str]) -> Iterator[object]:
-    """Yield the values at a path, which may lead through all items of lists."""
+    """Yield the values at a path, which may lead through all items of lists and all keys of mappings."""
     if not parts:
         if tree is not None:
             yield tree
     elif parts[0] == ANY_ITEM:
         for item in sequence(tree):
             yield from _values(item, parts[1:])
+    elif parts[0] == ANY_KEY:
+        for value in mapping(tree).values():
+            yield from _values(value, parts[1:])
     else:
         yield from _values(mapping(tree).get(parts[0]), parts[1:])
 

@@ -10,7 +10,11 @@ from models.trees import at, mapping, sequence
 
 _ENGINES = ("vllm", "main", "engine", "kserve-container", "zerfoo")
 """Names of the engine's container in renderings, the most certain first."""
-_WORKLOADS = frozenset({"DaemonSet", "Deployment", "LeaderWorkerSet", "Pod", "ReplicaSet", "StatefulSet"})
+_INFERENCE_SERVICE = "InferenceService"
+"""Kind of KServe, from which its controller makes a Deployment. It stands for the Deployment."""
+_WORKLOADS = frozenset({
+    "DaemonSet", "Deployment", _INFERENCE_SERVICE, "LeaderWorkerSet", "Pod", "ReplicaSet", "StatefulSet",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,18 @@ def _workload(manifest: Mapping[str, Any]) -> RenderedWorkload:
         kind=str(manifest.get("kind")),
         name=str(at(manifest, "metadata", "name") or ""),
         namespace=str(at(manifest, "metadata", "namespace") or ""),
-        replicas=_number(at(manifest, "spec", "replicas")),
+        replicas=_number(_replicas(manifest)),
         size=_number(at(manifest, "spec", "leaderWorkerTemplate", "size")),
         labels=mapping(at(template, "metadata", "labels")),
         pod=pod,
         engine=_engine(pod),
     )
+
+
+def _replicas(manifest: Mapping[str, Any]) -> object:
+    if manifest.get("kind") == _INFERENCE_SERVICE:
+        return at(manifest, "spec", "predictor", "minReplicas")
+    return at(manifest, "spec", "replicas")
 
 
 def _number(value: object) -> object:
@@ -84,6 +94,9 @@ def _template(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the pod template of a workload; that of the leader if a replica has several pods."""
     if manifest.get("kind") == "Pod":
         return manifest
+    if manifest.get("kind") == _INFERENCE_SERVICE:
+        # KServe gives the labels of the object to the pods.
+        return {"metadata": manifest.get("metadata"), "spec": at(manifest, "spec", "predictor")}
     group = at(manifest, "spec", "leaderWorkerTemplate")
     if group is None:
         return mapping(at(manifest, "spec", "template"))

@@ -405,8 +405,7 @@ def _further(role: Role, place: Path, kind: str) -> None:
         kind = "containers"
         original.note(place / "restartPolicy", "differs", _BESIDE, role.key_of("pod", kind))
     container: dict[str, Any] = {"image": reference}
-    container["command"] = original.texts(place / "command")
-    container["args"] = original.texts(place / "args")
+    container["command"], container["args"] = pods.program(original, place)
     container["env"] = pods.variables(original, place / "env")
     container["ports"] = _ports(original, place / "ports")
     container["resources"] = pods.resources(original, place / "resources", {})

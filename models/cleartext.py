@@ -40,6 +40,11 @@ _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
 """Keys whose values are mappings. The value of a key such as `token` in them is often the name of a Secret."""
 _ARGUMENTS = frozenset({"args", "command"})
 
+_QUOTES = "\"'();&|"
+"""Characters around a word of a script that do not belong to it."""
+_EXPANSIONS = ("$", "`")
+"""Beginnings of words in place of which a shell puts something else."""
+
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
 """Keys on the way to a value, as nested pairs: the keys above, then the value's key. None is the root of the tree.
 
@@ -87,12 +92,14 @@ def _is_variable_in_clear(mapping: Mapping[Any, Any]) -> bool:
     """Return whether a mapping is a Kubernetes variable, `{name: …, value: …}`, whose value is a credential."""
     name = mapping.get("name")
     value = mapping.get("value")
-    return isinstance(name, str) and isinstance(value, str) and credentials.is_credential(name, value)
+    if not isinstance(name, str) or not isinstance(value, str):
+        return False
+    return credentials.is_credential(name, value) or _flag_in_clear(value) is not None
 
 
 def _list(items: Sequence[Any], at: _Keys, *, in_object: bool) -> Iterator[Problem]:
-    if at is not None and at[1] in _ARGUMENTS and all(isinstance(item, str) for item in items):
-        yield from _arguments(items, at)
+    if at is not None and at[1] in _ARGUMENTS and not any(isinstance(item, dict | list) for item in items):
+        yield from _arguments([str(item) for item in items], at)
         return
     for index, item in enumerate(items):
         if isinstance(item, str):
@@ -109,7 +116,7 @@ def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterato
     if naming is None:
         is_credential = credentials.has_shape(text)
     else:
-        is_credential = credentials.is_credential(name, text, naming)
+        is_credential = credentials.is_credential(name, text, naming) or _flag_in_clear(text) is not None
     if is_credential:
         path = _path(at)
         yield Problem(path, _IN_CLEAR, _remedy(path, naming))
@@ -155,8 +162,29 @@ def _arguments(tokens: Sequence[str], at: _Keys) -> Iterator[Problem]:
             yield Problem(_path((at, flag.value_index)), _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
         elif value is not None and name and credentials.is_credential(name, value):
             yield Problem(_path((at, flag.value_index)), f"{_IN_CLEAR} ({name})", _flag_remedy(flag))
+        elif (inner := _first_in_clear(flag.tokens)) is not None:
+            yield Problem(_path((at, flag.value_index)), f"{_IN_CLEAR} ({inner.name})", _flag_remedy(inner))
         elif any(credentials.has_shape(token) for token in flag.tokens):
             yield Problem(_path((at, flag.value_index)), _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
+
+
+def _first_in_clear(tokens: Sequence[str]) -> Flag | None:
+    flags_in_clear = (_flag_in_clear(token) for token in tokens if " " in token or "\n" in token)
+    return next((flag for flag in flags_in_clear if flag is not None), None)
+
+
+def _flag_in_clear(text: str) -> Flag | None:
+    """Return a flag with a credential of a text that is a command line, such as a script; None if there is none."""
+    if "--" not in text:
+        return None
+    words = [word.strip(_QUOTES) for word in text.replace("\\\n", " ").split()]
+    return next((flag for flag in flags.parse(words) if _is_in_clear(flag)), None)
+
+
+def _is_in_clear(flag: Flag) -> bool:
+    """Return whether the first value of a flag is a credential, and not what a shell puts in place of a word."""
+    value = (flag.value or "").partition(" ")[0]
+    return bool(flag.name) and not value.startswith(_EXPANSIONS) and credentials.is_credential(flag.name, value)
 
 
 def _is_json_with_credential(flag: Flag) -> bool:

@@ -1,16 +1,22 @@
 """Documents of `convert` with the objects, the status and the digests of a cluster, or with the rights that lack."""
 
+import contextlib
+import functools
 import json
+import operator
+import random
 import threading
 
 import pytest
 import yaml
 
 from cli import commands, live
-from facts import hosts, reading
+from facts import hosts, live_objects, reading
+from migration import conversion, files, references
+from migration.accounts import all_leaves
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
-from tests.support.migration import CREDENTIALS, chart_values, llm_service
+from tests.support.migration import CREDENTIALS, OBJECTS, SAMPLES, aim_service, chart_values, llm_service
 
 DIGEST = f"sha256:{'1' * 64}"
 OTHER = f"sha256:{'2' * 64}"
@@ -31,6 +37,9 @@ MODELSERVICE = (
     "spec: {model: {name: m, image: 'r/m:v1'}, engine: {}, accelerator: {type: nvidia}, decode: {}}\n"
 )
 VALUES = chart_values("{image: 'r/vllm:latest', modelCommand: vllmServe}")
+
+UNNAMED = {"aim.yaml", "aim-caches.yaml"}
+"""Samples with caches that no object names, because their services have no status."""
 
 
 @pytest.fixture
@@ -205,6 +214,36 @@ def test_the_status_of_the_object_completes_a_file_without_one(api, run):
     assert with_status == asked - 1
 
 
+def test_an_aim_service_by_image_gets_what_its_status_names(api, run):
+    """Model and template of the cluster, and the runtime config that every service has."""
+    api_of_aim = "/apis/aim.eai.amd.com/v1alpha1"
+    text = aim_service("model: {image: 'r/aim:1'}\n")
+    _, out, err = run(text, "--live")
+    assert "which weights it serves" in err
+    assert "source: image://r/aim:1" in out
+    status = {"resolvedModel": {"name": "m"}, "resolvedTemplate": {"name": "two"}}
+    hardware = {"gpu": {"requests": 2, "model": "MI300X"}}
+    sources = [{"modelId": "acme/chat", "sourceUri": "hf://acme/chat"}]
+    api.answers |= {
+        f"{api_of_aim}/namespaces/ml/aimservices/chat": {"metadata": {"name": "chat"}, "status": status},
+        f"{api_of_aim}/namespaces/ml/aimmodels/m": {"metadata": {"name": "m"}, "spec": {"image": "r/aim:1"}},
+        f"{api_of_aim}/aimclusterservicetemplates/two": {
+            "metadata": {"name": "two"},
+            "spec": {"modelName": "m"},
+            "status": {"resolvedHardware": hardware, "modelSources": sources},
+        },
+        f"{api_of_aim}/aimclusterruntimeconfigs/default": {
+            "metadata": {"name": "default"},
+            "spec": {"storage": {"defaultStorageClassName": "fast"}},
+        },
+    }
+    code, out, err = run(text, "--live")
+    assert code == 0, err
+    stack = yaml.safe_load(out)["config"]["inference-stacks:stack"]
+    assert stack["caches"] == {"acme-chat": {"source": "hf://acme/chat", "storageClassName": "fast"}}
+    assert (service(out)["accelerator"], service(out)["parallelism"]) == ("amd-mi300x", {"tensor": 2})
+
+
 def test_the_operator_of_modelservices_answers_its_question(api, run):
     path = "/apis/apps/v1/namespaces/otterscale-system/deployments?limit=500"
     path += "&labelSelector=app.kubernetes.io%2Fname%3Dmodel-operator"
@@ -224,6 +263,23 @@ def test_a_cluster_that_fails_is_said_once_and_the_files_are_converted(api, run,
     assert code == 1
     assert err.count(f"the cluster: could not be read (it answered {status})\n") == 1
     assert "chat:" in out
+
+
+@pytest.mark.parametrize("name", sorted({*OBJECTS, "aim-live.yaml"} - UNNAMED))
+def test_services_alone_convert_as_with_everything_beside_them_if_a_cluster_has_it(api, run, name):
+    objects = [raw.tree for raw in files.documents((SAMPLES / name).read_text(encoding="utf-8"), name)]
+    for tree in objects:
+        metadata = tree["metadata"]
+        path = live_objects.path(f"{tree['apiVersion']}/{tree['kind']}", metadata.get("namespace", ""))
+        api.answers[f"{path}/{metadata['name']}"] = tree
+    kinds = {kind.rpartition("/")[2] for kind in conversion.kinds()}
+    services = [tree for tree in objects if tree["kind"] in kinds]
+    alone = [{key: value for key, value in tree.items() if key != "status"} for tree in services]
+    for tree in alone:
+        tree["metadata"] = {key: value for key, value in tree["metadata"].items() if key != "uid"}
+    _, of_files, _ = run("\n---\n".join(map(json.dumps, objects)))
+    _, of_cluster, _ = run("\n---\n".join(map(json.dumps, alone)), "--live")
+    assert yaml.safe_load(of_cluster) == yaml.safe_load(of_files)
 
 
 def test_an_offline_run_reads_no_cluster(api, run, monkeypatch):
@@ -267,7 +323,7 @@ def test_nothing_that_a_cluster_adds_is_printed_if_it_is_a_credential(api, run):
     assert not [credential for credential in CREDENTIALS if credential in out + err]
     api.answers[BASE]["metadata"]["name"] = token
     _, out, err = run(REFERRING, "--live", "--notes")
-    assert "read from the cluster: LLMInferenceServiceConfig ml/" in err
+    assert "read from the cluster: LLMInferenceServiceConfig/" in err
     assert not [credential for credential in CREDENTIALS if credential in out + err]
 
 
@@ -281,3 +337,57 @@ def test_roles_are_printed_without_a_cluster_and_a_context_needs_one(api, run):
     code, out, err = run(REFERRING, "--context", "a")
     assert (code, out) == (2, "")
     assert "--context: has no effect without --live" in err
+
+
+def test_objects_of_the_whole_cluster_are_in_a_cluster_role(monkeypatch):
+    rules = {"": [{"apiGroups": ["a"], "resources": ["things"], "verbs": ["get"]}]}
+    monkeypatch.setattr(references, "rights", lambda *_: rules)
+    (role,) = map(yaml.safe_load, live.roles([], [], None, "default"))
+    assert (role["kind"], role["rules"]) == ("ClusterRole", rules[""])
+    assert "namespace" not in role["metadata"]
+
+
+def test_a_default_config_that_the_cluster_does_not_have_is_no_question(api, run):
+    text = aim_service(
+        "model: {custom: {baseImage: 'r/aim:1', modelSources: [{modelId: a/b, sourceUri: 'hf://a/b'}]}}\n"
+    )
+    question = "the runtime config default of the cluster, if there is one, decides"
+    assert question in run(text)[2]
+    assert question not in run(text, "--live")[2]
+    api.refused.add("/apis/aim.eai.amd.com/v1alpha1/aimclusterruntimeconfigs/default")
+    err = run(text, "--live")[2]
+    assert question in err
+    assert "the right to get aimclusterruntimeconfigs.aim.eai.amd.com in the whole cluster is missing" in err
+
+
+def test_an_object_that_no_file_could_hold_is_a_question(api, run):
+    deep = json.loads('{"a":' * 600 + "1" + "}" * 600)
+    api.answers[BASE] = base(replicas=3, extra=deep)
+    api.answers[CHAT] = {"metadata": {"name": "chat"}, "status": deep}
+    code, out, err = run(REFERRING, "--live")
+    assert code == 1
+    assert "replicas" not in service(out)
+    for name in ("LLMInferenceServiceConfig/base", "LLMInferenceService/chat"):
+        assert f"the cluster {name}: the object is nested too deeply" in err
+
+
+PIECES = (None, True, -1, 2.5, "", "\x1b[2J", [], {}, [None], {"a": [{}]}, "hf_" + "aB3dE6gH9j" * 4)
+
+
+def test_broken_answers_are_never_a_mistake_of_the_program(api, run):
+    source = random.Random(39)
+    answers = {BASE: base(replicas=3), CHAT: {"metadata": {"name": "chat"}, "status": {"annotations": {"a": "b"}}}}
+    answers |= {PODS: {"items": [pod(DIGEST)], "metadata": {}}}
+    text = REFERRING + ENGINE
+    for _ in range(60):
+        broken = json.loads(json.dumps(answers))
+        leaves = [path for path in all_leaves(broken) if path]
+        for path in source.sample(leaves, 2):
+            edited = path[: source.randint(1, len(path))]
+            with contextlib.suppress(LookupError, TypeError):  # the place may be gone already
+                functools.reduce(operator.getitem, edited[:-1], broken)[edited[-1]] = source.choice(PIECES)
+        api.answers = broken
+        code, out, err = run(text, "--live")
+        assert code in {0, 1}, (broken, err)
+        assert PIECES[-1] not in out + err
+        assert "\x1b" not in out + err

@@ -117,3 +117,16 @@ def test_what_is_no_object_has_no_kind(tree):
 
 def test_a_kind_has_no_version():
     assert kind_of({"kind": "A", "apiVersion": "b/v1"}) == "b/A"
+
+
+def test_a_hidden_flag_keeps_its_name_so_that_the_flag_before_it_keeps_its_value():
+    document = original(args=["--seed", "1", "--api-key=hunter2-Correct"])
+    assert document.peek(Path("args")) == ["--seed", "1", f"--api-key={HIDDEN}"]
+    assert document.is_hidden(Path("args", 2))
+    assert document.texts(Path("args")) == ["--seed", "1"]
+
+
+def test_an_ellipsis_is_no_credential():
+    document = original(args=["--chat-template", "…"], name="a…b")
+    assert document.text(Path("name")) == "a…b"
+    assert document.texts(Path("args")) == ["--chat-template", "…"]

@@ -89,7 +89,7 @@ def test_an_unknown_source_has_the_rows_of_all() -> None:
 
 
 def test_roles_and_shared_fields_state_what_is_theirs() -> None:
-    """What another role states is nothing of this one; fields of all roles are."""
+    """Values of another role are not those of this one; fields of all roles are."""
     tree = {"spec": {"engine": {"args": ["--seed=1"]}, "prefill": {"env": [{"name": "USER"}]}, "template": {}}}
     original = Original("a.yaml", tree, table("kserve"))
     decode = FileRole("kserve", original, "spec", (), ("spec.engine", "spec.prefill"))

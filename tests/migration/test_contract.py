@@ -56,6 +56,7 @@ PEERS = {
     "kserve": Peer("peers/kserve"),
     "modelservice-chart": Peer("peers/modelservice-chart", "llm-d-modelservice"),
     "zerfoo": Peer("peers/zerfoo", "zerfoo"),
+    "aim": Peer("peers/aim"),
 }
 
 
@@ -83,6 +84,8 @@ def lines(peer: Peer, manifests: list[dict[str, Any]]) -> list[str]:
 
 
 def pod(workload: dict[str, Any]) -> dict[str, Any]:
+    if workload["kind"] == "InferenceService":
+        return workload["spec"]["predictor"]
     return workload["spec"]["template"]["spec"]
 
 
@@ -93,7 +96,8 @@ def engine(workload: dict[str, Any]) -> dict[str, Any]:
 def serving(manifests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the workloads with engines."""
     for manifest in manifests:
-        if manifest["kind"] == "Deployment" and not manifest["metadata"]["name"].endswith("scheduler"):
+        is_workload = manifest["kind"] in {"Deployment", "InferenceService"}
+        if is_workload and not manifest["metadata"]["name"].endswith("scheduler"):
             yield manifest
 
 
@@ -109,10 +113,10 @@ def test_a_converted_service_serves_as_the_objects_of_the_other_system(name: str
 
 SEEDS: dict[str, Callable[[dict[str, Any]], object]] = {
     "image": lambda workload: engine(workload).update(image="registry.example/other:1"),
-    "arguments": lambda workload: engine(workload)["args"].append("--enforce-eager=seeded"),
+    "arguments": lambda workload: engine(workload).setdefault("args", []).append("--enforce-eager=seeded"),
     "environment": lambda workload: engine(workload).setdefault("env", []).append({"name": "SEEDED", "value": "1"}),
     "devices": lambda workload: engine(workload)["resources"].update(limits={"nvidia.com/gpu": "7"}),
-    "replicas": lambda workload: workload["spec"].update(replicas=9),
+    "replicas": lambda workload: workload["spec"].get("predictor", workload["spec"]).update(replicas=9, minReplicas=9),
     "ports": lambda workload: engine(workload)["ports"][0].update(containerPort=9999),
     "probes": lambda workload: engine(workload).update(startupProbe={"httpGet": {"path": "/seeded", "port": 1}}),
     "nodes": lambda workload: pod(workload).update(nodeSelector={"seeded": "1"}),
@@ -152,7 +156,7 @@ def words(workload: dict[str, Any]) -> Iterator[Callable[[dict[str, Any]], None]
 
         return change
 
-    for index, word in enumerate(engine(workload)["args"]):
+    for index, word in enumerate(engine(workload).get("args", [])):
         if word != "serve":
             yield argument(index)
     for index in range(len(engine(workload).get("env", []))):
@@ -238,3 +242,23 @@ def test_a_credential_of_a_rendering_is_not_shown() -> None:
     shown = lines(peer, rendered)
     assert any("HF_TOKEN" in line for line in shown)
     assert token not in "".join(shown)
+
+
+def test_two_inference_services_are_told_apart_by_their_label() -> None:
+    """Their names have a hash, and their arguments no model."""
+    texts = {
+        ending: (SAMPLES / f"peers/aim{ending}.yaml").read_text(encoding="utf-8")
+        for ending in ("", "-companions", "-rendered")
+    }
+
+    def other(text: str) -> str:
+        return text.replace("name: chat,", "name: code,").replace("service: chat", "service: code")
+
+    both = [f"{texts[ending]}---\n{other(texts[ending])}" for ending in ("", "-rendered")]
+    printed = objects(both[0], texts["-companions"])
+    assert compare(printed, documents(both[1], "rendered.yaml")).surprising == ()
+    changed = both[1].replace("minReplicas: 3", "minReplicas: 2", 1)
+    assert [str(difference) for difference in compare(printed, documents(changed, "rendered.yaml")).surprising] == [
+        "chat decode replicas: only ours: 3",
+        "chat decode replicas: only theirs: 2",
+    ]

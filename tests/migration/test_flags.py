@@ -5,12 +5,13 @@ import pytest
 from migration import fields, flags
 from migration.accounts import Original
 from models.paths import Path
+from models.trees import EMPTY
 
 
-def read(*arguments):
+def read(*arguments, model=EMPTY):
     document = Original("a.yaml", {"spec": {"engine": {"args": list(arguments)}}}, fields.table("modelservice"))
     paths = tuple(document.items(Path("spec", "engine", "args")))
-    return flags.read(document, paths), document
+    return flags.read(document, paths, model), document
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,29 @@ def test_an_argument_that_is_no_text_is_lost():
     result, document = read("--seed", 1)
     assert result.rest == ["--seed"]
     assert document.fates()[Path("spec", "engine", "args", 1)] == "cannot"
+
+
+def test_of_a_repeated_flag_the_last_value_counts():
+    result, document = read("--seed", "1", "--max-model-len=4k", "--seed", "2", "--max-model-len", "auto")
+    assert (result.keys, result.rest) == ({}, ["--seed", "2", "--max-model-len", "auto"])
+    assert list(document.fates().values()) == [*["dropped"] * 3, *["carried"] * 4]
+
+
+def test_a_flag_that_adds_to_earlier_ones_is_left_as_it_is():
+    assert read("--middleware", "a", "--middleware", "b")[0].rest == ["--middleware", "a", "--middleware", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "fate"),
+    [("acme/chat", "dropped"), ("chat", "dropped"), ("/models", "dropped"), ("$(NAME)", "dropped"), ("b", "cannot")],
+)
+def test_another_model_than_that_of_the_service_is_lost(value, fate):
+    for flag in ("--model", "--served-model-name"):
+        _, document = read(flag, value, model={"source": "hf://acme/chat", "name": "chat"})
+        assert set(document.fates().values()) == {fate}
+    assert set(read("--served-model-name", "chat", "b", model={"name": "chat"})[1].fates().values()) == {"cannot"}
+
+
+def test_a_flag_beside_a_credential_keeps_its_value():
+    result, _ = read("--seed", "1", "--api-key=hunter2-Correct", "--enforce-eager")
+    assert result.rest == ["--seed", "1", "--enforce-eager"]

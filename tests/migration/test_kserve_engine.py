@@ -1,6 +1,14 @@
 """Engines of LLMInferenceServices."""
 
-from tests.support.migration import llm_service, objects, places, stack
+import json
+from typing import Any
+
+import pytest
+
+from cli.convert import PrintedConfiguration
+from tests.support.migration import llm_service, objects, only_service, places, stack
+
+SECRET = "hunter2-Correct"
 
 
 def test_claims_of_devices_become_a_class() -> None:
@@ -81,3 +89,71 @@ def test_an_engine_that_calls_kserves_picker_is_asked_about() -> None:
     printed = objects(llm_service(spec))
     assert stack(printed)["services"]["chat"]["kvCache"] == {"events": True}
     assert any("chat-epp-service" in note.reason for note in printed.notes if note.fate == "ask")
+
+
+def program(*command: str, arguments: list[Any] | None = None, **variables: str) -> PrintedConfiguration:
+    """Convert a service whose engine has a command, arguments and variables."""
+    env = [{"name": name, "value": value} for name, value in variables.items()]
+    engine = {"name": "main", "image": "acme/vllm:v1", "command": list(command), "args": arguments or [], "env": env}
+    spec = {"model": {"uri": "hf://acme/chat", "name": "chat"}, "template": {"containers": [engine]}}
+    return objects(llm_service("".join(f"  {key}: {json.dumps(value)}\n" for key, value in spec.items())))
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (["vllm", "serve", "acme/chat"], ["--seed", "1"]),
+        (["/usr/local/bin/vllm", "serve", "acme/chat", "--seed", "1"], []),
+        (["python", "-m", "vllm.entrypoints.openai.api_server"], ["--model", "acme/chat", "--seed", "1"]),
+        (["/opt/venv/bin/python3.12", "-m", "vllm.entrypoints.openai.api_server", "--seed", "1"], []),
+        (["/bin/bash", "-ec", "exec vllm serve acme/chat \\\n  --seed $SEED"], []),
+    ],
+)
+def test_a_command_that_starts_vllm_is_read(command: list[str], arguments: list[str]) -> None:
+    """It does so by any path, and by a script of one command."""
+    printed = program(*command, arguments=arguments, SEED="1")
+    assert only_service(printed)["engine"]["args"] == ["--seed", "1"]
+    assert "type" not in only_service(printed)["engine"]
+    assert places(printed, "cannot") == set()
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [
+        ('vllm serve "$@"', ["--", "--seed", "1"]),
+        ("vllm serve acme/chat", ["--seed", "1"]),
+        ("vllm serve acme/chat --chat-template=$FOLDER/chat.jinja", []),
+        ("vllm serve acme/chat --seed $UNKNOWN", []),
+        ("warm-up; vllm serve acme/chat", []),
+    ],
+)
+def test_a_script_that_a_shell_has_to_expand_stays_a_script(script: str, arguments: list[str]) -> None:
+    """Its words are not arguments yet, and words after the script are its own."""
+    engine = only_service(program("sh", "-c", script, arguments=arguments, FOLDER="/files"))["engine"]
+    assert engine["type"] == "custom"
+    assert [*engine["command"], *engine.get("args", [])] == ["sh", "-c", script, *arguments]
+
+
+def test_a_model_in_the_command_that_is_another_one_is_lost_with_a_note() -> None:
+    """One that is the same needs no note."""
+    assert places(program("vllm", "serve", "acme/code"), "cannot") == {"spec.template.containers[0].command[2]"}
+    assert places(program("sh", "-c", "vllm serve acme/code"), "cannot") != set()
+    assert places(program("sh", "-c", "vllm serve acme/chat"), "cannot") == set()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "shown"),
+    [
+        (["serve.py"], ["--api-key", SECRET, "--seed", "1"], ["serve.py", "--seed", "1"]),
+        (["serve.py"], ["--seed", "1", f"--api-key={SECRET}"], ["serve.py", "--seed", "1"]),
+        (["sh", "-c", f"warm-up; serve --api-key {SECRET}"], ["--", "x"], []),
+        (["sh", "-c"], [f"warm-up; serve --api-key {SECRET}"], []),
+    ],
+)
+def test_a_flag_goes_with_its_credential(command: list[str], arguments: list[str], shown: list[str]) -> None:
+    """A program of which a part is a credential goes as a whole."""
+    printed = program(*command, arguments=arguments)
+    engine = only_service(printed)["engine"]
+    assert [*engine.get("command", []), *engine.get("args", [])] == shown
+    assert SECRET not in "\n".join([printed.text, *map(str, printed.notes)])
+    assert places(printed, "cannot") != set()

@@ -86,7 +86,7 @@ def test_a_namespace_that_is_none_is_that_of_the_command():
 
 def test_a_status_is_needed_by_some_kinds_that_have_none():
     (document,) = read(llm_service("  model: {}"))
-    assert list(references.without_status([document], "default")) == [(document, CHAT)]
+    assert list(references.without_status([document], "default")) == [(0, CHAT)]
     printed = RawDocument("a", {**document.tree, "status": {"annotations": {}}})
     assert list(references.without_status([printed], "default")) == []
     assert list(references.without_status(read(MODELSERVICE), "default")) == []
@@ -150,6 +150,77 @@ def test_rights_are_those_of_each_namespace():
     )
 
 
+AIM = "aim.eai.amd.com"
+AIM_SERVICE = f"""
+apiVersion: {AIM}/v1alpha1
+kind: AIMService
+metadata: {{name: chat, namespace: ml}}
+spec: {{model: {{name: llama}}, template: {{name: fast}}}}
+status: {{resolvedTemplate: {{name: faster}}, cache: {{templateCacheRef: {{name: warm}}}}}}
+"""
+
+
+def of_aim(kind, *names):
+    """Return the places of objects of a kind, in the namespace of the service and in the whole cluster."""
+    return [
+        ObjectReference(
+            (
+                ObjectPlace(f"{AIM}/v1alpha1/AIM{kind}", "ml", name),
+                ObjectPlace(f"{AIM}/v1alpha1/AIMCluster{kind}", "", name),
+            )
+        )
+        for name in names
+    ]
+
+
+def test_an_aim_service_refers_to_model_templates_and_both_runtime_configs():
+    (model,) = of_aim("Model", "llama")
+    configs = [
+        ObjectReference((ObjectPlace(f"{AIM}/v1alpha1/AIMRuntimeConfig", "ml", "default"),), optional=True),
+        ObjectReference(
+            (ObjectPlace(f"{AIM}/v1alpha1/AIMClusterRuntimeConfig", "", "default"),), optional=True, empty=True
+        ),
+    ]
+    cache = ObjectReference((ObjectPlace(f"{AIM}/v1alpha1/AIMTemplateCache", "ml", "warm"),))
+    assert references.open_references(read(AIM_SERVICE), "default") == [
+        model, *of_aim("ServiceTemplate", "fast", "faster"), *configs, cache
+    ]  # fmt: skip
+    cluster_template = AIM_SERVICE.replace("AIMService", "AIMClusterServiceTemplate").replace("chat", "fast")
+    cluster_template = cluster_template.replace(", namespace: ml", "").replace("model: {name: llama}", "modelName: phi")
+    open_references = references.open_references(read(AIM_SERVICE, cluster_template), "default")
+    assert open_references == [
+        model,
+        *of_aim("ServiceTemplate", "faster"),
+        *configs,
+        cache,
+        ObjectReference((ObjectPlace(f"{AIM}/v1alpha1/AIMClusterModel", "", "phi"),), optional=True),
+    ]
+
+
+def test_the_artifacts_of_a_cache_and_the_status_of_objects_without_a_namespace_are_read():
+    cache = f"apiVersion: {AIM}/v1alpha1\nkind: AIMTemplateCache\nmetadata: {{name: warm, namespace: ml}}\n"
+    cache += "status: {artifacts: {llama: {name: llama-weights}, phi: {name: phi-weights}}}\n"
+    assert references.open_references(read(cache), "default") == [
+        ObjectReference((ObjectPlace(f"{AIM}/v1alpha1/AIMArtifact", "ml", f"{name}-weights"),))
+        for name in ("llama", "phi")
+    ]
+    model = f"apiVersion: {AIM}/v1alpha1\nkind: AIMClusterModel\nmetadata: {{name: llama}}\n"
+    place = ObjectPlace(f"{AIM}/v1alpha1/AIMClusterModel", "", "llama")
+    assert list(references.without_status(read(cache, model), "default")) == [(1, place)]
+
+
+def test_objects_of_the_whole_cluster_need_rights_in_it():
+    rights = references.rights(read(AIM_SERVICE), None, "default")
+    assert rights.keys() == {"", "ml"}
+    resources = {place: {name for rule in rules for name in rule["resources"]} for place, rules in rights.items()}
+    assert resources[""] == {"aimclustermodels", "aimclusterservicetemplates", "aimclusterruntimeconfigs"}
+    assert resources["ml"] == {
+        *("pods", "aimmodels", "aimservicetemplates", "aimruntimeconfigs"),
+        *("aimtemplatecaches", "aimartifacts"),
+    }
+    assert {verb for rules in rights.values() for rule in rules for verb in rule["verbs"]} == {"get", "list"}
+
+
 def test_each_kind_of_the_table_makes_services_or_is_beside_them():
     known = {*conversion.kinds(), *conversion.chart_names(), *conversion.understood_kinds()}
-    assert {kind for kind in references.kinds() if not kind.startswith("aim.")} <= known
+    assert references.kinds() <= known

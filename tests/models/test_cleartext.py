@@ -273,3 +273,27 @@ def test_a_credential_by_reference_is_accepted(value):
 @pytest.mark.parametrize("name", ["TOKENIZERS_PARALLELISM", "MAX_TOKENS", "SECRETARY", "KEY", "MYTOKEN"])
 def test_a_name_that_only_resembles_a_credential_is_accepted(name):
     assert in_clear({name: "one"}) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "is_refused"),
+    [
+        (f"cd /x && vllm serve a/b --api-key {SECRET} --seed 1", True),
+        (f"hub login --token '{SECRET}'; vllm serve a/b", True),
+        (f"vllm serve a/b \\\n  --api-key {SECRET} \\\n  --seed 1", True),
+        ('vllm serve a/b --api-key "$KEY" --token `cat /x`', False),
+        ("vllm serve a/b --api-key $(KEY) --max-num-batched-tokens 4096", False),
+        ("curl -u admin:$PASSWORD https://hub.example.com/x", False),
+    ],
+)
+def test_a_credential_behind_a_flag_of_a_script_is_refused(value, is_refused):
+    command = {"services": {"qwen": {"engine": {"command": ["sh", "-c", value]}}}}
+    assert [str(problem.path) for problem in cleartext.problems(command)] == [
+        "services.qwen.engine.command[2]"
+    ] * is_refused
+    assert (in_clear({"ARGUMENTS": value}) != []) is is_refused
+
+
+def test_a_number_among_arguments_hides_no_credential_beside_it():
+    arguments = {"services": {"qwen": {"engine": {"args": ["--api-key", SECRET, 80]}}}}
+    assert [str(problem.path) for problem in cleartext.problems(arguments)] == ["services.qwen.engine.args[1]"]
