@@ -208,8 +208,8 @@ def _with_flag_of_model(tokens: Sequence[Token]) -> list[Token]:
 def _words_of_script(script: str, variables: Mapping[str, Any]) -> list[str]:
     """Return the words of a script of one command; an empty list for any other script.
 
-    A script in which a shell expands more than whole words, of which the values are known, is another one, too. No shell
-    expands what a value holds, but Kubernetes does: `$(POD_IP)`.
+    A script in which a shell expands more than whole words, of which the values are known, is another one, too. What a
+    value holds is expanded by no shell, but by Kubernetes: `$(POD_IP)`.
     """
     line = script.replace("\\\n", " ").strip()
     if _OPERATORS.search(line):
