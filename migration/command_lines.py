@@ -98,17 +98,16 @@ def _words_of_line(line: str, values: Mapping[str, str], rest: Sequence[str]) ->
     """Yield the words of a line of a script. Variables without a known value come first, because they are no values."""
     words = list[str]()
     for word in _split(line):
-        if word == "\\":
-            continue
-        name = word.strip("${}\"'")
+        name, _, default = word.strip("${}\"'").partition(":-")
+        value = values.get(name, default)
         if word.strip("\"'") == _ALL_ARGUMENTS:
             words += rest
         elif not word.startswith("$"):
             words.append(word)
-        elif values.get(name, "").startswith("{"):
-            words.append(values[name])
-        elif name in values:
-            words += _split(values[name])
+        elif value.startswith("{"):
+            words.append(value)
+        elif value:
+            words += _split(value)
         else:
             yield f"${name}"
     yield from words
@@ -119,7 +118,8 @@ def _split(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        return [word.strip("\"'") for word in text.split()]
+        words = (word.strip("\"'").removeprefix("\\") for word in text.split())
+        return [word for word in words if word]
 
 
 def _values(container: Mapping[str, Any]) -> dict[str, str]:

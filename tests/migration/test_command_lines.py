@@ -10,7 +10,7 @@ SCRIPT = """
 LEVEL=debug
 eval "exec vllm serve /mnt/models \\
   --served-model-name "acme/chat" "publishers/ml/models/acme/chat" \\
-  --port 8000 --enable-ssl-refresh \\ ${LOG_ARGS} ${VLLM_ADDITIONAL_ARGS} $@"
+  --port ${PORT:-8000} \\--enable-ssl-refresh \\ ${LOG_ARGS} ${VLLM_ADDITIONAL_ARGS} $@"
 """
 
 
@@ -44,7 +44,7 @@ def test_the_line_of_the_engine_in_a_script_is_read() -> None:
 def test_a_change_in_a_script_is_a_change_of_the_arguments() -> None:
     """The control of the test above."""
     before = arguments(command=["sh", "-c", SCRIPT])
-    assert arguments(command=["sh", "-c", SCRIPT.replace("--port 8000", "--port 8001")]) != before
+    assert arguments(command=["sh", "-c", SCRIPT.replace("PORT:-8000", "PORT:-8001")]) != before
 
 
 def test_a_word_after_the_value_of_a_flag_belongs_to_no_flag() -> None:
