@@ -4,6 +4,7 @@ Only objects that documents refer to are read, one by one, and the pods of image
 becomes a note.
 """
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,13 +13,14 @@ from facts import named_objects
 from facts.kubeconfig import KubeAccess
 from facts.named_objects import Forbidden, Manifest
 from manifests import rbac
-from migration import conversion, references, running
+from migration import conversion, files, references, running
 from migration.accounts import Original
 from migration.converted import Converted
 from migration.files import RawDocument
 from migration.notes import Note
 from migration.references import LabelSelection, ObjectPlace, ObjectReference
 from models.paths import Path
+from models.problems import ConfigError
 from models.trees import mapping
 from planning.ground import yaml_text
 from planning.ground.api_groups import plural
@@ -29,6 +31,7 @@ CLUSTER = "the cluster"
 _DEADLINE_SECONDS = 15
 _ROUNDS = 4
 """Maximum length of a chain of references, such as that of a service, its template and its model."""
+_UNREADABLE = "the object is nested too deeply, or has values that no file has"
 _ROLE = "inference-stacks-convert"
 """Name of the Roles and of the ClusterRole."""
 _NO_LABELS = "its pods cannot be told from others, so that the digests that run are not known"
@@ -149,8 +152,11 @@ def _add_status(documents: LiveDocuments, cluster: _Cluster, namespace: str) -> 
         searched = {ObjectReference((place,), optional=True): number for number, place in lacking.items()}
         for reference, manifest in cluster.objects(list(searched)).items():
             number = searched[reference]
-            group[number] = replace(group[number], tree=_with_status(group[number].tree, manifest))
-            if isinstance(manifest.get("status"), Mapping):
+            answer = _read_document(documents, manifest)
+            if answer is None:
+                continue
+            group[number] = replace(group[number], tree=_with_status(group[number].tree, answer.tree))
+            if mapping(answer.tree.get("status")):
                 documents.taken.append(f"status of {reference.places[0]}")
 
 
@@ -189,12 +195,24 @@ def _empty(place: ObjectPlace) -> Manifest:
 
 def _add(documents: LiveDocuments, manifest: Manifest) -> None:
     """Add an object. One without a spec and without data has nothing that counts, so that nobody is told of it."""
-    kind = manifest["kind"]
-    name = manifest["metadata"]["name"]
-    documents.companions.append(RawDocument(f"{CLUSTER} {kind}/{name}", manifest))
-    place = ObjectPlace(f"{manifest['apiVersion']}/{kind}", manifest["metadata"].get("namespace", ""), name)
-    if manifest.keys() & {"spec", "data"}:
-        documents.taken.append(str(place))
+    document = _read_document(documents, manifest)
+    if document is None:
+        return
+    documents.companions.append(document)
+    place = references.place_of(document, document.namespace)
+    if document.tree.keys() & {"spec", "data"}:
+        documents.taken.append(str(place or document.file.removeprefix(f"{CLUSTER} ")))
+
+
+def _read_document(documents: LiveDocuments, manifest: Manifest) -> RawDocument | None:
+    """Return the document of an object, with the limits of files. A note says which object exceeds them."""
+    file = f"{CLUSTER} {manifest['kind']}/{manifest['metadata']['name']}"
+    try:
+        (document,) = files.documents(json.dumps(manifest), file)
+    except (ConfigError, RecursionError, ValueError):
+        documents.notes.append(Note(file, Path(), "ask", _UNREADABLE))
+        return None
+    return document
 
 
 def _add_digests(documents: LiveDocuments, cluster: _Cluster, origin: str | None, namespace: str) -> None:

@@ -23,6 +23,7 @@ python -m cli convert chat.yaml --compare rendered.yaml              # with what
 
 The configuration goes to the standard output, with a comment at each key that differs. Notes go to the standard error,
 the worst first: `FILE FIELD: what becomes of it`. Several documents become the services of one stack.
+`-o` writes a new file, and never over one that is there.
 
 - **Exit code** 0: nothing is lost, and nothing is asked for. 1: something is. 2: a file cannot be read.
 - **The printed configuration loads and plans.** A value that this program refuses is commented out, with the reason.

@@ -23,8 +23,8 @@ from planning.ground.api_groups import plural
 
 _NAME = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 """Pattern of a name in Kubernetes: a DNS subdomain."""
-_VERSION = re.compile(r"[a-z0-9][-.a-z0-9]{0,251}/v[0-9][a-z0-9]{0,20}")
-"""Pattern of the API version of an object that is not of the core group."""
+_VERSION = re.compile(r"(?:[a-z0-9][-.a-z0-9]{0,251}/)?v[0-9][a-z0-9]{0,20}")
+"""Pattern of an API version."""
 _LABEL = re.compile(r"(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?")
 _LABEL_KEY = re.compile(r"(?:[a-z0-9][-.a-z0-9]{0,252}/)?[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 POD = "v1/Pod"

@@ -37,13 +37,13 @@ def union(parts: Iterable[Running]) -> Running:
 
 def _images(pod: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the images of a pod's containers, each with the digest that the node has pulled."""
-    if at(pod, "status", "phase") in _ENDED or at(pod, "metadata", "deletionTimestamp") is not None:
+    if str(at(pod, "status", "phase")) in _ENDED or at(pod, "metadata", "deletionTimestamp") is not None:
         return
     for specs, statuses in _CONTAINERS.items():
-        states = {mapping(state).get("name"): mapping(state) for state in sequence(at(pod, "status", statuses))}
+        states = {str(at(state, "name")): mapping(state) for state in sequence(at(pod, "status", statuses))}
         for container in map(mapping, sequence(at(pod, "spec", specs))):
             image = container.get("image")
-            identifier = states.get(container.get("name"), {}).get("imageID")
+            identifier = states.get(str(container.get("name")), {}).get("imageID")
             if isinstance(image, str) and isinstance(identifier, str) and identifier:
                 digest = _REPO_DIGEST.fullmatch(identifier)
                 yield image, digest[1] if digest else ""

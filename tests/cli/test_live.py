@@ -1,6 +1,10 @@
 """Documents of `convert` with the objects, the status and the digests of a cluster, or with the rights that lack."""
 
+import contextlib
+import functools
 import json
+import operator
+import random
 import threading
 
 import pytest
@@ -9,6 +13,7 @@ import yaml
 from cli import commands, live
 from facts import hosts, live_objects, reading
 from migration import conversion, files, references
+from migration.accounts import all_leaves
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
 from tests.support.migration import CREDENTIALS, OBJECTS, SAMPLES, aim_service, chart_values, llm_service
@@ -318,7 +323,7 @@ def test_nothing_that_a_cluster_adds_is_printed_if_it_is_a_credential(api, run):
     assert not [credential for credential in CREDENTIALS if credential in out + err]
     api.answers[BASE]["metadata"]["name"] = token
     _, out, err = run(REFERRING, "--live", "--notes")
-    assert "read from the cluster: LLMInferenceServiceConfig ml/" in err
+    assert "read from the cluster: LLMInferenceServiceConfig/" in err
     assert not [credential for credential in CREDENTIALS if credential in out + err]
 
 
@@ -353,3 +358,36 @@ def test_a_default_config_that_the_cluster_does_not_have_is_no_question(api, run
     err = run(text, "--live")[2]
     assert question in err
     assert "the right to get aimclusterruntimeconfigs.aim.eai.amd.com in the whole cluster is missing" in err
+
+
+def test_an_object_that_no_file_could_hold_is_a_question(api, run):
+    deep = json.loads('{"a":' * 600 + "1" + "}" * 600)
+    api.answers[BASE] = base(replicas=3, extra=deep)
+    api.answers[CHAT] = {"metadata": {"name": "chat"}, "status": deep}
+    code, out, err = run(REFERRING, "--live")
+    assert code == 1
+    assert "replicas" not in service(out)
+    for name in ("LLMInferenceServiceConfig/base", "LLMInferenceService/chat"):
+        assert f"the cluster {name}: the object is nested too deeply" in err
+
+
+PIECES = (None, True, -1, 2.5, "", "\x1b[2J", [], {}, [None], {"a": [{}]}, "hf_" + "aB3dE6gH9j" * 4)
+
+
+def test_broken_answers_are_never_a_mistake_of_the_program(api, run):
+    source = random.Random(39)
+    answers = {BASE: base(replicas=3), CHAT: {"metadata": {"name": "chat"}, "status": {"annotations": {"a": "b"}}}}
+    answers |= {PODS: {"items": [pod(DIGEST)], "metadata": {}}}
+    text = REFERRING + ENGINE
+    for _ in range(60):
+        broken = json.loads(json.dumps(answers))
+        leaves = [path for path in all_leaves(broken) if path]
+        for path in source.sample(leaves, 2):
+            edited = path[: source.randint(1, len(path))]
+            with contextlib.suppress(LookupError, TypeError):  # the place may be gone already
+                functools.reduce(operator.getitem, edited[:-1], broken)[edited[-1]] = source.choice(PIECES)
+        api.answers = broken
+        code, out, err = run(text, "--live")
+        assert code in {0, 1}, (broken, err)
+        assert PIECES[-1] not in out + err
+        assert "\x1b" not in out + err
