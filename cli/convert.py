@@ -40,7 +40,7 @@ LOST = 1
 _STDIN = "-"
 _DEFAULT_NAMESPACE = "default"
 _NO_NAMESPACE = "no file names a namespace; name it after --namespace"
-_IN_CLEAR = "it is a credential in clear"
+_NAMELESS = f"it names no namespace, and gets {_DEFAULT_NAMESPACE}; name it after --namespace"
 _WRITTEN = "configuration"
 """Name of the printed configuration in notes."""
 
@@ -76,7 +76,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--with", dest="companions", nargs="+", action="extend", default=[], metavar="FILE", help=text)
     text = "namespace of services whose files name none"
     parser.add_argument("-n", "--namespace", metavar="NAME", help=text)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the configuration to a file")
+    text = "write the configuration to a new file; -: standard output"
+    parser.add_argument("-o", "--output", metavar="FILE", help=text)
     text = "objects that the other system renders: list the differences of what serves from those of this program"
     parser.add_argument("--compare", metavar="RENDERED", help=text)
     text = (
@@ -91,8 +92,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the configuration and the notes, or the Roles, and return the exit code."""
-    if options.context is not None and not options.live:
-        raise mistake("--context", "has no effect without --live", "add --live, or omit --context")
+    _check(options)
     sources = _documents(options.files)
     companions = _documents(options.companions)
     namespace = options.namespace or _DEFAULT_NAMESPACE
@@ -110,7 +110,7 @@ def run(options: Namespace) -> int:
             text = f"read from {live.CLUSTER}: {', '.join(completed.taken)}"
             sys.stderr.write(f"{printable(credentials.hide(text))}\n")
     result = convert(sources, companions, options.origin, options.namespace, further)
-    if options.output is None:
+    if options.output in {None, _STDIN}:
         sys.stdout.write(result.text)
     else:
         _write(Path(options.output), result.text)
@@ -125,6 +125,14 @@ def run(options: Namespace) -> int:
     if result.is_whole and is_alike:
         return 0
     return LOST
+
+
+def _check(options: Namespace) -> None:
+    """Raise `ConfigError` if options contradict each other."""
+    if options.context is not None and not options.live:
+        raise mistake("--context", "has no effect without --live", "add --live, or omit --context")
+    if [*options.files, *options.companions, options.compare].count(_STDIN) > 1:
+        raise mistake(_STDIN, "is named twice, and standard input can be read once", "name it once")
 
 
 def compare(result: PrintedConfiguration, theirs: Iterable[RawDocument]) -> RenderingComparison:
@@ -164,14 +172,9 @@ def convert(
     converted = conversion.convert(sources, companions, origin)
     if not converted.services:
         raise _nothing_known(sources)
+    further = [*of_cluster, *_name_namespaces(converted, namespace)]
     assembled = assembly.assemble(converted.services)
-    tree = dict(assembled.tree)
-    further = list(of_cluster)
-    if "namespace" not in tree:
-        tree = {"namespace": namespace or _DEFAULT_NAMESPACE, **tree}
-        if namespace is None:
-            further.append(Note(_WRITTEN, ConfigPath(), "differs", _NO_NAMESPACE, ConfigPath("namespace")))
-    trial_result = trial.run(tree)
+    trial_result = trial.run(assembled.tree)
     text = printing.text(trial_result.tree, (*assembled.notes, *further), trial_result.refused)
     all_notes = [*_notes(converted), *assembled.notes, *further, *_refusals(trial_result)]
     return PrintedConfiguration(
@@ -183,16 +186,29 @@ def convert(
     )
 
 
+def _name_namespaces(converted: Conversion, namespace: str | None) -> Iterator[Note]:
+    """Give services whose documents name no namespace the one of the option, or else the default one with a note."""
+    nameless = [service for service in converted.services if not service.stack.get("namespace")]
+    for service in nameless:
+        rest = {key: value for key, value in service.stack.items() if key != "namespace"}
+        service.stack = {"namespace": namespace or _DEFAULT_NAMESPACE, **rest}
+    if not nameless or namespace:
+        return
+    if len(nameless) == len(converted.services):
+        yield Note(_WRITTEN, ConfigPath(), "differs", _NO_NAMESPACE, ConfigPath("namespace"))
+        return
+    yield from (Note(service.documents[0].file, ConfigPath(), "differs", _NAMELESS) for service in nameless)
+
+
 def _origins(converted: Conversion, assembled: Assembled, tree: Mapping[str, Any]) -> Iterator[ServiceFiles]:
     """Yield the documents of each service that the accepted configuration has."""
     for key, service in zip(assembled.keys, converted.services, strict=True):
         entry = mapping(at(tree, "services", key))
         variants = {PRIMARY: service, **service.variants}
         originals = {variant: other.documents[0] for variant, other in variants.items()}
-        all_notes = tuple(note for document in service.all_documents for note in document.notes())
         namespace = str(entry.get("namespace", tree.get("namespace", "")))
         name = names.names(namespace, str(entry.get("name", key))).service
-        yield ServiceFiles(key, name, namespace, service.source, originals, all_notes)
+        yield ServiceFiles(key, name, namespace, service.source, originals)
 
 
 def _documents(paths: Iterable[str]) -> list[RawDocument]:
@@ -210,6 +226,8 @@ def _text(path: str) -> str:
 
 
 def _standard_input() -> str:
+    if sys.stdin is None or sys.stdin.closed:  # pyright: ignore[reportUnnecessaryComparison], a shell can close it
+        raise mistake(_STDIN, "is closed", "pipe objects into the command, or name files")
     content = sys.stdin.buffer.read(LARGEST_YAML + 1)
     if len(content) > LARGEST_YAML:
         raise mistake(_STDIN, f"is larger than {LARGEST_YAML // 2**20} MiB", "convert fewer objects")
@@ -220,7 +238,10 @@ def _standard_input() -> str:
 
 
 def _write(path: Path, text: str) -> None:
+    """Write a text to a new file, or to a device or a pipe that is there. Raises `ConfigError` if it cannot."""
     try:
+        if path.is_file():
+            raise mistake(str(path), "exists already", "name another file after -o, or remove it")
         path.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "is no path"
@@ -245,7 +266,7 @@ def _notes(converted: Conversion) -> list[Note]:
 
 def _refusals(trial_result: Tried) -> list[Note]:
     """Return the notes about values that the configuration refuses."""
-    refused = [Note(_WRITTEN, value.path, "cannot", value.reason) for value in trial_result.refused]
+    refused = [Note(_WRITTEN, value.path, "cannot", value.reason) for value in trial_result.refused if value.reason]
     return refused + [
         Note(_WRITTEN, path, "cannot", "holds a credential in clear") for path in trial_result.credentials
     ]

@@ -8,16 +8,17 @@ from typing import Any, cast
 from composition import Composition, Given, compose
 from judging.validation import SchemaError
 from migration.printing import CommentedOut
-from models import cleartext
+from models import cleartext, flags
 from models.paths import Path
 from models.problems import ConfigError, Problem
-from models.trees import mapping
+from models.trees import mapping, sequence
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
 
 _NAME = StackName("organization", "inference-stacks", "converted")
 _MOST_ROUNDS = 60
 """Maximum number of trials. A trial after which something is left to refuse takes out at least one value."""
+_ARGUMENTS = ("args",)
 _WITHOUT_SERVICE = "is of no use without a service; write the services below"
 _UNPLANNED = "the program cannot plan the configuration"
 
@@ -71,23 +72,64 @@ def _take_out(tree: dict[str, Any], problems: Iterable[Problem]) -> list[Comment
     """Remove the values of some problems, the deepest first, so that positions in lists stay right."""
     reasons = dict[Path, list[str]]()
     for problem in problems:
-        path = _existing(tree, problem.path)
+        path = _start_of_flag(tree, _existing(tree, problem.path))
         reasons.setdefault(path, []).append(_reason(problem, path))
     refused = list[CommentedOut]()
     for path in sorted(reasons, key=lambda path: tuple(map(_sort_key, path)), reverse=True):
         if any(other != path and path.is_within(other) for other in reasons):
             continue
-        value = _remove(tree, path)
-        refused.append(CommentedOut(path, value, "; ".join(dict.fromkeys(reasons[path]))))
+        reason = "; ".join(dict.fromkeys(reasons[path]))
+        refused += _commented_out(tree, path, reason)[::-1]
     return refused[::-1]
+
+
+def _start_of_flag(tree: dict[str, Any], path: Path) -> Path:
+    """Return the path of the flag to which an argument belongs; any other path as it is."""
+    if not _is_argument(path):
+        return path
+    first, _ = _bounds_of_flag(_at(tree, path.parent), int(path[-1]))
+    return path.parent / first
+
+
+def _commented_out(tree: dict[str, Any], path: Path, reason: str) -> list[CommentedOut]:
+    """Remove the value at a path, and return it. The values of a flag are removed with the flag."""
+    if not _is_argument(path):
+        return [CommentedOut(path, _remove(tree, path), reason)]
+    first, end = _bounds_of_flag(_at(tree, path.parent), int(path[-1]))
+    values = [_remove(tree, path) for _ in range(first, end)]
+    return [CommentedOut(path, value, "" if number else reason) for number, value in enumerate(values)]
+
+
+def _is_argument(path: Path) -> bool:
+    return path.parent[-1:] == _ARGUMENTS and isinstance(path[-1], int)
+
+
+def _bounds_of_flag(arguments: object, index: int) -> tuple[int, int]:
+    """Return the first position of the flag to which an argument belongs, and the one after its last value.
+
+    A value after the first one may be no value of the flag. Then the flag stays.
+    """
+    for flag in flags.parse([str(argument) for argument in sequence(arguments)]):
+        end = flag.index + len(flag.tokens)
+        if flag.index <= index < end:
+            if index > flag.index + 1 or not flag.name:
+                return index, end
+            return flag.index, end
+    return index, index + 1
+
+
+def _at(tree: object, path: Path) -> object:
+    for part in path:
+        tree = sequence(tree)[part] if isinstance(part, int) else mapping(tree).get(part)
+    return tree
 
 
 def _join(earlier: Sequence[CommentedOut], later: Sequence[CommentedOut]) -> list[CommentedOut]:
     """Return all refused values. A value around earlier ones gets these back, with their reasons."""
     merged = list(earlier)
     for outer in later:
-        inner = [value for value in merged if value.path.is_within(outer.path)]
-        reasons = [f"{value.path.below(outer.path)} {value.reason}" for value in inner]
+        inner = [value for value in merged if value.path != outer.path and value.path.is_within(outer.path)]
+        reasons = [f"{value.path.below(outer.path)} {value.reason}" for value in inner if value.reason]
         holder = {"": copy.deepcopy(outer.value)}
         for value in inner[::-1]:
             _restore(holder, Path("", *value.path.below(outer.path)), value.value)

@@ -17,9 +17,8 @@ from models.trees import at
 
 LONGEST = 63
 """Largest number of characters of a name (`longest` of knative.dev/pkg, kmeta/names.go)."""
-_ACTION = re.compile(
-    r"\s*\{\{-\s+(?P<trimmed>.*?)\s*(?P<end>-?)\}\}|\{\{\s*(?P<plain>.*?)\s*(?P<end_2>-?)\}\}", re.DOTALL
-)
+_ACTION = re.compile(r"\{\{(?P<content>(?:[^{}]|\{(?!\{)|\}(?!\}))*+)\}\}")
+_TRIM = "-"
 _VALUE = re.compile(r"(?:\.[A-Za-z_]\w*)+")
 _CHILD = re.compile(r'ChildName\s+(?P<parent>(?:\.[A-Za-z_]\w*)+)\s+(?:`(?P<raw>[^`]*)`|"(?P<quoted>[^"\\]*)")')
 
@@ -49,12 +48,19 @@ def fill(text: str, values: Mapping[str, Any]) -> str:
     branches = list[_Conditional]()
     end = 0
     trims = False
-    for action in _ACTION.finditer(text):
-        between = text[end : action.start()]
-        pieces.append((between.lstrip() if trims else between) if _is_taken(branches) else "")
-        pieces.append(_result(action["trimmed"] or action["plain"] or "", values, branches))
-        trims = bool(action["end"] or action["end_2"])
-        end = action.end()
+    for match in _ACTION.finditer(text):
+        between = text[end : match.start()]
+        action = match["content"]
+        if trims:
+            between = between.lstrip()
+        if action.startswith(_TRIM) and action[1:2].isspace():
+            between = between.rstrip()
+            action = action.removeprefix(_TRIM)
+        if _is_taken(branches):
+            pieces.append(between)
+        pieces.append(_result(action.removesuffix(_TRIM).strip(), values, branches))
+        trims = action.endswith(_TRIM)
+        end = match.end()
     if branches:
         raise UnknownActionError("{{ if }} without {{ end }}")
     rest = text[end:]

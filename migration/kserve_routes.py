@@ -95,7 +95,7 @@ def _gateway_of_installation(settings: Original) -> dict[str, Any] | None:
     text = settings.peek(Path("data", "ingress"))
     try:
         ingress = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     namespace, _, name = str(at(ingress, "kserveIngressGateway") or "").partition("/")
     if not name:
@@ -195,8 +195,10 @@ def _config(document: Original, maps: Mapping[str, Original]) -> dict[str, Any] 
     if name is None or str(name) not in maps:
         return None
     text = maps[str(name)].peek(Path("data", str(document.peek(reference / "key") or "epp")))
-    document.note(reference, "carried", "endpointPicker.config")
-    return _tree(document, reference, text)
+    tree = _tree(document, reference, text)
+    if tree is not None:
+        document.note(reference, "carried", "endpointPicker.config")
+    return tree
 
 
 def _tree(document: Original, place: Path, value: object) -> dict[str, Any] | None:

@@ -160,7 +160,7 @@ def _resource_source(document: Original, at: Path) -> dict[str, Any] | None:
     if container is not None:
         source["containerName"] = container
     divisor = document.peek(at / "divisor")
-    if divisor not in {None, "0", 0}:
+    if divisor not in (None, "0", 0):
         source["divisor"] = quantity(document, at / "divisor")
     elif divisor is not None:
         document.drop(at / "divisor", "it is the default")

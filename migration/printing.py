@@ -21,6 +21,7 @@ class CommentedOut:
     path: Path
     value: object
     reason: str
+    """The reason; empty if it is that of the value before it."""
 
 
 def text(tree: Mapping[str, Any], notes: Sequence[Note], refused: Sequence[CommentedOut] = ()) -> str:
@@ -102,7 +103,8 @@ class _Writer:
 
 
 def _block(block: CommentedOut, indent: str) -> Iterator[str]:
-    yield from comment_lines(block.reason, indent)
+    if block.reason:
+        yield from comment_lines(block.reason, indent)
     last = block.path[-1]
     value: object = [block.value]
     if isinstance(last, str):

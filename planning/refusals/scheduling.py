@@ -92,7 +92,7 @@ def _label_keys(at: Path, term: Tree) -> Iterator[Problem]:
             yield from selectors.label_key(at / field / index, name)
     for index, name in enumerate(matching):
         here = at / "matchLabelKeys" / index
-        if name in selectors.keys(selector):
+        if isinstance(name, str) and name in selectors.keys(selector):
             yield Problem(here, f"is in labelSelector as well{echo(here, name)}", "remove it from one of them")
         if name in differing:
             yield Problem(here, f"is in mismatchLabelKeys as well{echo(here, name)}", "remove it from one of them")

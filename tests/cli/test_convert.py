@@ -230,3 +230,34 @@ def test_files_with_broken_texts_are_never_a_mistake_of_the_program(run):
         assert "Traceback" not in err, text
         assert TOKEN not in out + err, text
     assert codes == {1, 2}
+
+
+def test_a_file_that_is_there_is_not_lost(run, tmp_path):
+    path = tmp_path / "Pulumi.prod.yaml"
+    path.write_text("precious", encoding="utf-8")
+    code, out, err = run(CHAT, options=("-o", str(path)))
+    assert (code, out, path.read_text(encoding="utf-8")) == (2, "", "precious")
+    assert "exists already; name another file after -o, or remove it" in err
+    code, _, _ = run(CHAT, options=("-o", str(tmp_path / "0.yaml")))
+    assert (code, (tmp_path / "0.yaml").read_text(encoding="utf-8")) == (2, CHAT)
+
+
+def test_standard_output_and_input_have_a_name(run, monkeypatch):
+    assert run(CHAT, options=("-o", "-"))[1].startswith("config:\n")
+    code, _, err = run(CHAT, options=("--with", "-"), stdin=CHAT.encode())
+    assert code == 2
+    assert "-: is named twice, and standard input can be read once; name it once" in err
+    monkeypatch.setattr("sys.stdin", None)
+    assert commands.main(["convert", "-"]) == 2
+
+
+def test_a_service_without_a_namespace_stays_out_of_the_namespace_of_another_one(run):
+    nameless = CHAT.replace("name: chat, namespace: ml", "name: code")
+    for texts in ((CHAT, nameless), (nameless, CHAT)):
+        _, out, err = run(*texts, options=("-n", "search"))
+        tree = files.documents(out, "out")[0].tree["config"]["inference-stacks:stack"]
+        namespaces = {key: service.get("namespace", tree["namespace"]) for key, service in tree["services"].items()}
+        assert namespaces == {"chat": "ml", "code": "search"}
+        assert "names no namespace" not in err
+    _, _, err = run(CHAT, nameless)
+    assert "1.yaml: differs: it names no namespace, and gets default; name it after --namespace" in err

@@ -67,3 +67,17 @@ def test_a_value_around_an_earlier_refused_one_gets_it_back():
     assert (refused.path, refused.value) == (Path("services", "chat", "canary"), canary)
     assert "gateway" in refused.reason
     assert result.objects
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rest", "refused"),
+    [
+        (["--enforce-eager", "--seed", "1", "--seed", "2"], ["--enforce-eager", "--seed", "1"], ["--seed", "2"]),
+        (["--seed", "1", "--max-model-len", "auto"], ["--seed", "1"], ["--max-model-len", "auto"]),
+        (["--port=1", "--seed", "1", "--host=x"], ["--seed", "1"], ["--port=1", "--host=x"]),
+    ],
+)
+def test_a_flag_is_taken_out_with_its_values(arguments, rest, refused):
+    result = trial_of(chat={**CHAT, "engine": {"args": arguments}})
+    assert result.tree["services"]["chat"]["engine"]["args"] == rest
+    assert [value.value for value in result.refused] == refused

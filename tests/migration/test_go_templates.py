@@ -54,3 +54,9 @@ def test_a_name_that_is_too_long_has_a_digest() -> None:
     assert name.startswith("a" * 16)
     assert name.endswith("-inference-pool")
     assert go_templates.child_name("a" * 48, "-inference-pool") == "a" * 48 + "-inference-pool"
+
+
+@pytest.mark.parametrize("text", ["{{", "{{ a", "{{-", "}}{{ "])
+def test_spaces_after_an_action_without_an_end_take_no_time(text: str) -> None:
+    """A text of this length took hours."""
+    assert go_templates.fill(text + " " * 50_000, VALUES) == text + " " * 50_000

@@ -1,6 +1,9 @@
 """Routes and pickers of LLMInferenceServices."""
 
+import json
 from pathlib import Path as File
+
+import pytest
 
 from migration import conversion
 from migration.files import documents
@@ -116,3 +119,27 @@ def test_the_block_size_of_a_simulator_is_that_of_the_picker() -> None:
     assert service.service["kvCache"] == {"blockSize": 16}
     producer = service.service["endpointPicker"]["config"]["plugins"][0]
     assert producer == {"type": "token-producer", "parameters": {"modelName": "acme/chat"}}
+
+
+def _with_map(name: str, key: str, text: str) -> tuple[set[str], set[str]]:
+    """Return the places of what is lost, and of what is carried, of a service with a ConfigMap."""
+    spec = """
+  model: {uri: "hf://acme/chat"}
+  router: {route: {}, scheduler: {config: {ref: {name: picker, key: epp}}}}
+"""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}}
+    printed = objects(llm_service(spec), json.dumps(config))
+    return places(printed, "cannot"), places(printed, "carried")
+
+
+@pytest.mark.parametrize("text", ["a: [", "text", "plugins: [{type: a, parameters: {password: hunter2-Correct}}]"])
+def test_a_configuration_that_cannot_be_read_is_not_carried(text: str) -> None:
+    """The picker gets the plugins of a preset instead."""
+    lost, carried = _with_map("picker", "epp", text)
+    assert "spec.router.scheduler.config.ref" in lost
+    assert not any(place.startswith("spec.router.scheduler.config.ref") for place in carried)
+
+
+def test_settings_of_the_installation_that_are_nested_without_end_name_no_gateway() -> None:
+    """They are no mistake of the program."""
+    assert _with_map("inferenceservice-config", "ingress", "[" * 100_000)[0] == set()

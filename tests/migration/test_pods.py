@@ -140,3 +140,11 @@ def test_devices_are_those_of_the_parallelism_or_lost():
     document = original(resources=tree)
     pods.resources(document, Path("resources"), {"nvidia.com/gpu": 4})
     assert document.fates()[Path("resources", "limits", "nvidia.com/gpu")] == "cannot"
+
+
+@pytest.mark.parametrize("divisor", [{}, [], True])
+def test_a_divisor_that_is_no_amount_is_lost(divisor):
+    source = {"resourceFieldRef": {"resource": "limits.cpu", "divisor": divisor}}
+    document = original(env=[{"name": "A", "valueFrom": source}])
+    pods.variables(document, Path("env"))
+    assert {note.fate for note in document.notes() if note.path[-1] == "divisor"} == {"cannot"}

@@ -36,3 +36,9 @@ def test_a_preference_has_a_weight_up_to_100():
     field = "preferredDuringSchedulingIgnoredDuringExecution"
     (line,) = lines(scheduling.affinity(Path("at"), {"podAffinity": {field: [preference]}}), "error")
     assert line.startswith(f"at.podAffinity.{field}[0].weight: is not from 1 to 100 (101)")
+
+
+def test_a_key_of_labels_that_is_no_text_is_no_mistake_of_the_program():
+    term = {"topologyKey": "zone", "labelSelector": {}, "matchLabelKeys": [["a"], {}]}
+    field = "requiredDuringSchedulingIgnoredDuringExecution"
+    assert lines(scheduling.affinity(Path("at"), {"podAffinity": {field: [term]}}), "error") == []
