@@ -206,10 +206,9 @@ def _origins(converted: Conversion, assembled: Assembled, tree: Mapping[str, Any
         entry = mapping(at(tree, "services", key))
         variants = {PRIMARY: service, **service.variants}
         originals = {variant: other.documents[0] for variant, other in variants.items()}
-        all_notes = tuple(note for document in service.all_documents for note in document.notes())
         namespace = str(entry.get("namespace", tree.get("namespace", "")))
         name = names.names(namespace, str(entry.get("name", key))).service
-        yield ServiceFiles(key, name, namespace, service.source, originals, all_notes)
+        yield ServiceFiles(key, name, namespace, service.source, originals)
 
 
 def _documents(paths: Iterable[str]) -> list[RawDocument]:

@@ -36,9 +36,9 @@ the worst first: `FILE FIELD: what becomes of it`. Several documents become the 
   missing. Without `--live`, an image without a version becomes the one of the release, with a question.
 - **`--compare`** holds image, arguments, environment, devices, replicas, ports, probes and placement of the pods that
   serve against the objects of the other system. Differences that hold for every service are listed by `--notes`, with
-  the reason. Any other difference is printed, and the exit code is 1. Services are told apart by the names that the
-  other system gives to their pods, and releases of a chart by their models. Pods without a counterpart are a
-  difference, too. Endpoint pickers and objects without pods are listed, but not compared.
+  the reason. Any other difference is printed, and the exit code is 1. Services are told apart by the names or
+  labels that the other system gives to their pods, and releases of a chart by their models. Pods without a counterpart
+  are a difference, too. Endpoint pickers and objects without pods are listed, but not compared.
 
 | Word | Fate of a field |
 |---|---|

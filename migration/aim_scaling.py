@@ -14,7 +14,7 @@ _KINDS: Mapping[str, str] = {
     "vllm:num_requests_waiting": "queue-size",
 }
 """Metrics of this program by the series of vLLM."""
-_AVERAGES = frozenset({None, "avg", "last_one"})
+_AVERAGES = (None, "avg", "last_one")
 _QUEUE = {"type": "queue-size", "target": 5}
 _LONGEST_TARGET = 6
 _NO_METRIC = "no metric for autoscaling is known; queue-size with target 5 is taken"

@@ -33,9 +33,10 @@ def read(place: LayeredPlace) -> VariableLayer:
     values = pods.variables(place.document, place.path)
     names = {item: (item / "name").value for item in place.items()}
     for item, name in names.items():
-        if name in CREDENTIALS and isinstance(values.get(str(name)), str) and values[str(name)]:
+        value = values.get(str(name))
+        if isinstance(name, str) and name in CREDENTIALS and isinstance(value, str) and value:
             place.document.note(item.path, "cannot", _IN_CLEAR)
-            del values[str(name)]
+            del values[name]
     return VariableLayer(
         values, {name: item for item, name in names.items() if isinstance(name, str) and name in values}
     )

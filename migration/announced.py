@@ -2,7 +2,7 @@
 
 A row of the table names the part and the value. `<path>` in a value stands for the value at a path of the service's
 file, so that a rendering with another value is not excused (`_with_values`). What the file itself
-states is never excused in our rendering, because the other rendering has it too.
+states is not excused in our rendering without a note, because the other rendering has it too.
 """
 
 import json
@@ -64,6 +64,11 @@ class FileRole:
     place: str
     """Path of the fields of the role."""
     notes: tuple[Note, ...]
+    """Notes about the file."""
+    elsewhere: tuple[str, ...] = ()
+    """Paths of the fields of other roles, below those of this one."""
+    shared: str = ""
+    """Path of fields of all roles; empty: there are none."""
 
     def values(self, path: str) -> list[str]:
         """Return the texts of the values at a path of the table, in which `[]` is any item."""
@@ -109,20 +114,23 @@ class FileRole:
         return {word for text in self._texts() for word in _WORDS.findall(text)}
 
     def _keys(self) -> set[str]:
-        """Return the keys below the fields of the role."""
-        return {part for leaf in all_leaves(self._role()) for part in leaf if isinstance(part, str)}
+        return {part for leaf in self._leaves() for part in leaf if isinstance(part, str)}
 
     def _items(self, key: str) -> Iterator[object]:
-        """Yield the items of each list under a key below the fields of the role."""
-        leaves = (leaf for leaf in all_leaves(self._role()) if key in leaf)
-        for holder in {Path(*leaf[: leaf.index(key) + 1]) for leaf in leaves}:
-            yield from sequence(self.original.peek(Path(*fields.parts_of(self.place), *holder)))
-
-    def _role(self) -> object:
-        return self.original.peek(Path(*fields.parts_of(self.place)))
+        """Yield the items of each list under a key."""
+        holders = {Path(*leaf[: leaf.index(key) + 1]) for leaf in self._leaves() if key in leaf}
+        for holder in holders:
+            yield from sequence(self.original.peek(holder))
 
     def _leaves(self) -> Iterator[Path]:
-        yield from all_leaves(self.original.peek(Path()))
+        """Yield the paths of the leaves that are about the role."""
+        elsewhere = [fields.parts_of(path) for path in self.elsewhere]
+        for path in (self.place, self.shared):
+            place = Path(*fields.parts_of(path))
+            for leaf in all_leaves(self.original.peek(place)):
+                whole = (*place, *leaf)
+                if path and not any(whole[: len(other)] == other for other in elsewhere):
+                    yield Path(*whole)
 
 
 def reasons(subject: FileRole, part: str, ours: Iterable[str], theirs: Iterable[str]) -> Mapping[tuple[Side, str], str]:
@@ -163,7 +171,7 @@ def _values_of_row(subject: FileRole, row: AnnouncedRow, left: Mapping[Side, lis
         if ours and theirs:
             return [("ours", ours[0]), ("theirs", theirs[0])]
         return []
-    generated = [value for value in ours if not subject.states(row.part, value)]
+    generated = [value for value in ours if row.noted or not subject.states(row.part, value)]
     return [*(("ours", value) for value in generated), *(("theirs", value) for value in theirs)]
 
 

@@ -14,7 +14,8 @@ _STARTS = ("vllm serve", "python3 -m vllm.entrypoints.openai.api_server")
 """Beginnings of the engine's command line in a script."""
 _ALL_ARGUMENTS = "$@"
 _PICKER_FLAGS = frozenset({"--pool-name", "--poolName"})
-_SEVERAL_VALUES = frozenset({"--lora-modules", "--served-model-name"})
+_ADAPTERS = "--lora-modules"
+_SEVERAL_VALUES = frozenset({_ADAPTERS, "--served-model-name"})
 """Flags with several values, each of which is a value of its own."""
 
 
@@ -44,6 +45,8 @@ def _values_of_flag(flag: Flag) -> Iterator[str]:
     values = flag.tokens[1:]
     if flag.value is None:
         yield flag.name
+    elif flag.name == _ADAPTERS:
+        yield from (f"{flag.name}={_name_of_adapter(value)}" for value in values or (flag.value,))
     elif len(values) > 1 and flag.name in _SEVERAL_VALUES:
         yield from (f"{flag.name}={value}" for value in values)
     elif len(values) > 1:
@@ -51,6 +54,17 @@ def _values_of_flag(flag: Flag) -> Iterator[str]:
         yield from values[1:]
     else:
         yield f"{flag.name}={_in_one_form(flag.value)}"
+
+
+def _name_of_adapter(text: str) -> str:
+    """Return the name of an adapter in `name=path` or JSON. Its folder is that of the system that fetches it."""
+    text = text.strip("'")
+    if not text.startswith("{"):
+        return text.partition("=")[0]
+    try:
+        return str(mapping(json.loads(text)).get("name"))
+    except ValueError:
+        return text
 
 
 def _words(container: Mapping[str, Any]) -> list[str]:
@@ -84,13 +98,16 @@ def _words_of_line(line: str, values: Mapping[str, str], rest: Sequence[str]) ->
     """Yield the words of a line of a script. Variables without a known value come first, because they are no values."""
     words = list[str]()
     for word in _split(line):
-        name = word.strip("${}\"'")
+        name, _, default = word.strip("${}\"'").partition(":-")
+        value = values.get(name, default)
         if word.strip("\"'") == _ALL_ARGUMENTS:
             words += rest
         elif not word.startswith("$"):
             words.append(word)
-        elif name in values:
-            words += _split(values[name])
+        elif value.startswith("{"):
+            words.append(value)
+        elif value:
+            words += _split(value)
         else:
             yield f"${name}"
     yield from words
@@ -101,7 +118,8 @@ def _split(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        return [word.strip("\"'") for word in text.split()]
+        words = (word.strip("\"'").removeprefix("\\") for word in text.split())
+        return [word for word in words if word]
 
 
 def _values(container: Mapping[str, Any]) -> dict[str, str]:

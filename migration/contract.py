@@ -108,26 +108,34 @@ def _of_pair(pair: PodPair) -> Iterator[RenderingDifference]:
         return
     ours = contract(pair.ours)
     theirs = contract(pair.theirs)
+    role = _role_of_file(pair)
     for part in ours:
-        yield from _of_part(pair, part, ours[part] - theirs[part], theirs[part] - ours[part])
+        yield from _of_part(place, role, part, (ours[part] - theirs[part], theirs[part] - ours[part]))
 
 
-def _of_part(pair: PodPair, part: str, ours: frozenset[str], theirs: frozenset[str]) -> Iterator[RenderingDifference]:
-    reasons = announced.reasons(_subject(pair), part, ours, theirs)
-    sides: tuple[tuple[Side, frozenset[str]], ...] = (("ours", ours), ("theirs", theirs))
-    for side, values in sides:
-        for value in sorted(values):
-            yield RenderingDifference(str(pair.place), part, side, value, reasons.get((side, value)))
+def _of_part(
+    place: str, role: FileRole, part: str, values: tuple[frozenset[str], frozenset[str]]
+) -> Iterator[RenderingDifference]:
+    """Yield the differences of a part. `values` are those that only ours has, and those that only theirs has."""
+    reasons = announced.reasons(role, part, *values)
+    sides: tuple[Side, Side] = ("ours", "theirs")
+    for side, values_of_side in zip(sides, values, strict=True):
+        for value in sorted(values_of_side):
+            yield RenderingDifference(place, part, side, value, reasons.get((side, value)))
 
 
-def _subject(pair: PodPair) -> FileRole:
+def _role_of_file(pair: PodPair) -> FileRole:
     """Return the role of the other system's service that a pair is about."""
-    origin = pair.origin
-    place = pair.place
-    fitting = [row for row in pairing.rows(origin.source) if row.role == place.role]
-    fitting.sort(key=lambda row: row.variant != place.variant)
-    original = origin.originals.get(place.variant, origin.originals[PRIMARY])
-    return FileRole(origin.source, original, fitting[0].place if fitting else "", origin.notes)
+    files = pair.origin
+    rows = pairing.rows(files.source)
+    fitting = [row for row in rows if row.role == pair.place.role]
+    fitting.sort(key=lambda row: row.variant != pair.place.variant)
+    place = next((row.place for row in fitting), "")
+    original = files.originals.get(pair.place.variant, files.originals[PRIMARY])
+    elsewhere = tuple(row.place for row in rows if row.place.startswith(f"{place}."))
+    return FileRole(
+        files.source, original, place, tuple(original.notes()), elsewhere, pairing.shared_fields(files.source)
+    )
 
 
 def _probes(engine: Mapping[str, Any]) -> Iterator[str]:

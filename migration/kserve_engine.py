@@ -206,7 +206,8 @@ def _with_flag_of_model(tokens: Sequence[Token]) -> list[Token]:
 def _words_of_script(script: str, variables: Mapping[str, Any]) -> list[str]:
     """Return the words of a script of one command; an empty list for any other script.
 
-    A script in which a shell expands more than whole words, of which the values are known, is another one, too.
+    A script in which a shell expands more than whole words, of which the values are known, is another one, too. What a
+    value holds is expanded by no shell, but by Kubernetes: `$(POD_IP)`.
     """
     line = script.replace("\\\n", " ").strip()
     if _OPERATORS.search(line):
@@ -214,14 +215,14 @@ def _words_of_script(script: str, variables: Mapping[str, Any]) -> list[str]:
     words = list[str]()
     for word in _split(line.removeprefix("exec ")):
         reference = _REFERENCE.fullmatch(word)
+        if reference is None and "$" in word:
+            return []
         if reference is None:
             words.append(word)
         elif reference[1] != _ADDITIONAL:
             words.append(str(variables.get(reference[1])))
             if not isinstance(variables.get(reference[1]), str):
                 return []
-    if any("$" in word for word in words):
-        return []
     return words
 
 

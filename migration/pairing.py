@@ -11,7 +11,6 @@ from itertools import groupby
 
 from migration import command_lines, fields, names
 from migration.accounts import Original
-from migration.notes import Note
 from migration.renderings import RenderedWorkload
 from models.base import Spec
 from models.paths import Path
@@ -40,6 +39,8 @@ class SourceRow(Spec):
     name: str = ""
     """Path of the service's name in its file; empty if workloads have another name."""
     namespace: str = ""
+    shared: str = ""
+    """Path of fields of all roles; empty: there are none."""
     label: str = ""
     """Label of the pods with the service's name; empty if they have none."""
     workloads: Items[WorkloadRow]
@@ -64,8 +65,6 @@ class ServiceFiles:
     """Name of the reader."""
     originals: Mapping[str, Original]
     """The main document of each variant."""
-    notes: tuple[Note, ...] = ()
-    """Notes about the documents."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -124,6 +123,14 @@ def rows(source: str) -> tuple[WorkloadRow, ...]:
     if row is None:
         return ()
     return row.workloads
+
+
+def shared_fields(source: str) -> str:
+    """Return the path of the fields that all roles of a source have; empty if there are none."""
+    row = _table().sources.get(source)
+    if row is None:
+        return ""
+    return row.shared
 
 
 @cache

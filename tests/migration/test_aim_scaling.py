@@ -90,6 +90,7 @@ def test_a_metric_of_the_engine_is_one_of_this_program(text: str, target: str, e
     [
         ("query: sum(tokens)", 'type: Value, value: "2"'),
         (f"{RUNNING}, operationOverTime: rate", 'type: Value, value: "2"'),
+        (f"{RUNNING}, operationOverTime: {{a: 1}}", 'type: Value, value: "2"'),
         (RUNNING, 'type: Value, value: "0.5"'),
         (RUNNING, 'type: Value, value: "0"'),
         (RUNNING, "type: Utilization, averageUtilization: 80"),

@@ -57,3 +57,11 @@ def test_a_token_is_a_credential_whatever_it_looks_like() -> None:
     """A short placeholder may be real."""
     assert layer(HF_TOKEN="short", LEVEL="info").values == {"LEVEL": "info"}
     assert layer(HF_TOKEN="").values == {"HF_TOKEN": ""}
+
+
+@pytest.mark.parametrize("name", [None, 3, ["A"], {"A": "B"}])
+def test_a_name_that_is_no_text_is_noted(name: object) -> None:
+    """It raises nothing."""
+    document = Original("f", {"spec": {"env": [{"name": name, "value": "1"}]}}, table("aim"))
+    assert aim_variables.read(LayeredPlace(document, Path("spec", "env"))).values == {}
+    assert set(document.fates().values()) == {"cannot"}

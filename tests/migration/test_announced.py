@@ -86,3 +86,14 @@ def test_an_unknown_source_has_the_rows_of_all() -> None:
     nobody = FileRole("nobody", Original("a.yaml", {}, table("zerfoo")), "", ())
     values = ("USER=engine", "HF_HUB_DISABLE_TELEMETRY=1")
     assert set(announced.reasons(nobody, "environment", values, ())) == {("ours", "USER=engine")}
+
+
+def test_roles_and_shared_fields_state_what_is_theirs() -> None:
+    """Values of another role are not those of this one; fields of all roles are."""
+    tree = {"spec": {"engine": {"args": ["--seed=1"]}, "prefill": {"env": [{"name": "USER"}]}, "template": {}}}
+    original = Original("a.yaml", tree, table("kserve"))
+    decode = FileRole("kserve", original, "spec", (), ("spec.engine", "spec.prefill"))
+    assert not decode.states("environment", "USER=engine")
+    assert not decode.states("arguments", "--seed=2")
+    assert FileRole("kserve", original, "spec.prefill", ()).states("environment", "USER=engine")
+    assert FileRole("kserve", original, "spec.template", (), (), "spec.engine").states("arguments", "--seed=2")

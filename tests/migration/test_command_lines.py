@@ -10,7 +10,7 @@ SCRIPT = """
 LEVEL=debug
 eval "exec vllm serve /mnt/models \\
   --served-model-name "acme/chat" "publishers/ml/models/acme/chat" \\
-  --port 8000 --enable-ssl-refresh ${LOG_ARGS} ${VLLM_ADDITIONAL_ARGS} $@"
+  --port ${PORT:-8000} \\--enable-ssl-refresh \\ ${LOG_ARGS} ${VLLM_ADDITIONAL_ARGS} $@"
 """
 
 
@@ -44,12 +44,26 @@ def test_the_line_of_the_engine_in_a_script_is_read() -> None:
 def test_a_change_in_a_script_is_a_change_of_the_arguments() -> None:
     """The control of the test above."""
     before = arguments(command=["sh", "-c", SCRIPT])
-    assert arguments(command=["sh", "-c", SCRIPT.replace("--port 8000", "--port 8001")]) != before
+    assert arguments(command=["sh", "-c", SCRIPT.replace("PORT:-8000", "PORT:-8001")]) != before
 
 
 def test_a_word_after_the_value_of_a_flag_belongs_to_no_flag() -> None:
     """Images of zerfoo have the model behind the port."""
     assert arguments(args=["serve", "--port", "8080", "acme/chat"]) == ["--port=8080", "acme/chat"]
+
+
+def test_adapters_have_names() -> None:
+    """Their folders are those of the system that fetches them."""
+    quoted = ["--lora-modules", '\'{"name":"sql","path":"/mnt/lora/sql"}\'', '\'{"name":"code","path":"/mnt/b"}\'']
+    assert arguments(args=quoted) == ["--lora-modules=code", "--lora-modules=sql"]
+    assert arguments(args=["--lora-modules=sql=/adapters/sql"]) == ["--lora-modules=sql"]
+
+
+def test_a_value_with_json_is_one_word_of_a_script() -> None:
+    """A shell does not split what is in quotes, and a line may go on after its end."""
+    script = 'exec vllm serve /models \\\n  --kv-events-config "$EVENTS"'
+    env = [{"name": "EVENTS", "value": '{"a": 1, "b": 2}'}]
+    assert arguments(command=["sh", "-c", script], env=env) == ['--kv-events-config={"a":1,"b":2}', "/models"]
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,22 @@ def test_services_of_one_rendering_are_kept_apart() -> None:
     ]
 
 
+def test_a_member_of_a_group_is_compared_as_a_canary() -> None:
+    """KServe renders two services for what is one service here."""
+    router = "router: {route: {group: chat, weight: 9}, gateway: {refs: [{name: public}]}, scheduler: {}}"
+    chat = (SAMPLES / "peers/kserve.yaml").read_text(encoding="utf-8").replace("router: {scheduler: {}}", router)
+    canary = chat.replace("weight: 9", "weight: 1").replace("name: chat,", "name: next,").replace("chat-7b", "chat-8b")
+    companions = (SAMPLES / "peers/kserve-companions.yaml").read_text(encoding="utf-8")
+    rendered = (SAMPLES / "peers/kserve-rendered.yaml").read_text(encoding="utf-8")
+    changed = rendered.replace("chat-kserve", "next-kserve").replace('--max-num-seqs, "64"', "--seed=1")
+    both = documents(f"{rendered}---\n{changed}", "rendered.yaml")
+    printed = objects(f"{chat}---\n{canary}", companions)
+    assert [str(difference) for difference in compare(printed, both).surprising] == [
+        "chat canary decode arguments: only ours: --max-num-seqs=64",
+        "chat canary decode arguments: only theirs: --seed=1",
+    ]
+
+
 def test_a_credential_of_a_rendering_is_not_shown() -> None:
     """A credential has no place in a report."""
     token = "hf_" + "aB3dE6gH9j" * 4

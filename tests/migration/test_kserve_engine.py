@@ -134,6 +134,14 @@ def test_a_script_that_a_shell_has_to_expand_stays_a_script(script: str, argumen
     assert [*engine["command"], *engine.get("args", [])] == ["sh", "-c", script, *arguments]
 
 
+def test_a_value_of_a_script_may_hold_what_kubernetes_expands() -> None:
+    """No shell expands it, so the script is read: here with events of the KV cache, which become a key."""
+    events = '{"enable_kv_cache_events": true, "topic": "kv@$(POD_IP)@chat"}'
+    service = only_service(program("sh", "-c", 'vllm serve acme/chat --kv-events-config "$EVENTS"', EVENTS=events))
+    assert "type" not in service["engine"]
+    assert service["kvCache"]["events"] is True
+
+
 def test_a_model_in_the_command_that_is_another_one_is_lost_with_a_note() -> None:
     """One that is the same needs no note."""
     assert places(program("vllm", "serve", "acme/code"), "cannot") == {"spec.template.containers[0].command[2]"}

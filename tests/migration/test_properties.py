@@ -153,11 +153,12 @@ def broken_trees():
         name = names[number % len(names)]
         documents = MAIN[name]
         for _ in range(source.randint(1, 4)):
-            leaves = places(documents)
+            index = source.randrange(len(documents))
+            leaves = places(documents, index)
             path = source.choice(leaves)
             path = type(path)(*path[: source.randint(1, len(path))])
-            documents = changed(documents, path, source.choice(BROKEN))
-            if not isinstance(documents[0].tree, dict):
+            documents = changed(documents, path, source.choice(BROKEN), index)
+            if not isinstance(documents[index].tree, dict):
                 break
         yield number, name, documents
 
