@@ -384,6 +384,20 @@ def test_a_verdict_on_a_canary_pushes_its_next_weight(project, gated, forge, ver
 
 
 @pytest.mark.parametrize("forge", ["github", "gitlab"])
+def test_an_equal_proposal_is_the_commit_that_is_there(project, gated, forge):
+    _, repository = gated
+    project[1].update(VERDICT="0", WEIGHT="25")
+    proposals = set[str]()
+    for _ in range(2):
+        assert shell(project, "git switch -q --detach main")[0] == 0
+        assert judge(project, forge)[0] == 0
+        proposals.add(shell(project, f"git -C {repository} show --no-patch --format='%H %aI %cI' gate-dev")[1])
+    (proposal,) = proposals
+    _, time_of_base = shell(project, "git show --no-patch --format=%cI main")
+    assert proposal.split()[1:] == [time_of_base.strip()] * 2, "the time of the commit is not that of its base"
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
 def test_each_weight_gets_an_open_pull_request_also_after_a_merge_and_without_a_verdict_none_stays(
     project, gated, forge
 ):
