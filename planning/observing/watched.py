@@ -130,7 +130,10 @@ def _variant(variant: ObservedVariant, engines: Mapping[str, EngineContext]) -> 
     scraped = {name: engines[name] for name in variant.monitoring.roles}
     scopes = tuple(_engine_scopes(variant, scraped))
     scope = replace(variant.scope, gateway=_gateway(variant))
-    return WatchedVariant(scope, scopes, frozenset(_features(variant, scraped)))
+    features = set(_features(variant, scraped))
+    if scope.gateway is not None:
+        features.add("gateway")
+    return WatchedVariant(scope, scopes, frozenset(features))
 
 
 def _gateway(variant: ObservedVariant) -> GatewayScope | None:
@@ -169,8 +172,6 @@ def _engine_scopes(variant: ObservedVariant, scraped: Mapping[str, EngineContext
 def _features(variant: ObservedVariant, scraped: Mapping[str, EngineContext]) -> Iterator[str]:
     if variant.monitoring.picker is not None:
         yield "picker"
-    if _gateway(variant) is not None:
-        yield "gateway"
     if any(variant.versions.get(name) is not None for name in scraped):
         yield "engine"
     if variant.counts_requests:
