@@ -203,7 +203,11 @@ class Original:
     def notes(self) -> list[Note]:
         """Return the notes about all leaves, without repetitions. A note about several leaves has their common path."""
         notes = [note for _, note in self._accounts()]
-        removed = [Note(self.file, holder, "cannot", _KEY_IN_CLEAR) for holder in self._keys_in_clear]
+        removed = [
+            Note(self.file, holder, "cannot", _KEY_IN_CLEAR)
+            for holder in self._keys_in_clear
+            if not self._is_dropped(holder)
+        ]
         return list(dict.fromkeys([*notes, *self._loose_notes(), *removed, *self._remarks]))
 
     def _loose_notes(self) -> Iterator[Note]:
@@ -258,9 +262,12 @@ class Original:
 
     def _note_credentials(self, paths: Iterable[Path]) -> None:
         for path in paths:
-            row = self.table.row(path)
-            if row is None or row.fate != "dropped":
+            if not self._is_dropped(path):
                 self.note(path, "cannot", _IN_CLEAR)
+
+    def _is_dropped(self, path: Path) -> bool:
+        row = self.table.row(path)
+        return row is not None and row.fate == "dropped"
 
 
 def without_credentials(tree: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Path, ...]]:

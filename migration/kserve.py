@@ -24,6 +24,7 @@ _PRESETS = (
 )
 _TLS = "pods serve in clear within the cluster, and only the endpoint picker has TLS"
 _ALIAS = "the model has one name, and not publishers/<namespace>/models/<name> too"
+_MERGED = "fields in notes are those of the spec into which its LLMInferenceServiceConfigs are merged"
 _STOP = "serving.kserve.io/stop"
 _SCHEMES = frozenset({"hf", "s3", "pvc", "oci"})
 _LORA = ("maxRank", "maxAdapters", "maxCpuAdapters")
@@ -110,6 +111,8 @@ def _merge(document: Original, configs: Mapping[str, Original]) -> None:
     for name in (*implied, *names):
         if name in configs:
             result = kserve_presets.merge(result, mapping(configs[name].peek(_SPEC)))
+    if result:
+        document.remark("differs", _MERGED)
     result = kserve_presets.merge(result, spec)
     tree["spec"] = kserve_presets.fill(result, kserve_presets.values(tree, result))
     document.replace(tree)

@@ -136,9 +136,10 @@ def test_an_ellipsis_is_no_credential():
 
 def test_a_key_that_is_a_credential_makes_a_note():
     token = "hf_" + "aB3dE6gH9j" * 4
-    document = original(env=[{"name": "A", token: {token: 1}}])
+    document = original(env=[{"name": "A", token: {token: 1}}], ours={token: 1})
     notes = said(document)
     assert "a.yaml env[0]: cannot be carried: one of its keys is a credential in clear; remove it" in notes
+    assert not any("a.yaml ours" in note and "cannot" in note for note in notes)
     assert token not in "".join(notes)
 
 
