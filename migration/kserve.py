@@ -65,6 +65,8 @@ def _service(document: Original, configs: Mapping[str, Original], maps: Mapping[
     name = document.text(Path("metadata", "name")) or _NAMELESS
     key = sanitize_dns1035_label(name)
     converted = Converted(key, documents=(document,))
+    if key != name:
+        document.note(Path("metadata", "name"), "differs", key=converted.key_of())
     converted.set_in_stack(document.text(Path("metadata", "namespace")), "namespace")
     document.remark("differs", _TLS)
     document.remark("differs", _ALIAS)
@@ -87,6 +89,7 @@ def _service(document: Original, configs: Mapping[str, Original], maps: Mapping[
     _tracing(document, converted)
     kserve_routes.read_route(document, converted, maps)
     kserve_routes.read_picker(document, converted, maps)
+    document.ask_about_actions()
     return converted
 
 
