@@ -6,54 +6,20 @@ from pathlib import Path as File
 from typing import Any
 
 import pytest
-import yaml
 
 from migration import aim
 from migration.fields import table
 from models.paths import Path
 
-SCHEMAS = File(__file__).with_name("schemas")
 AIM = [*aim.TABLES.values(), *aim.COMPANIONS.values()]
-"""Tables of aim-engine's kinds, whose lists of leaves have the same names."""
-TABLES = {
-    "pod": "pod-spec",
-    "kserve": "kserve",
-    "kserve-config": "kserve-config",
-    "modelservice": "modelservice",
-    "modelservice-chart": "modelservice-chart",
-    **{name: name for name in AIM},
-}
-"""Lists of leaves by the tables about them."""
-KUBERNETES = frozenset({"PodSpec", "Container"})
-"""Types of leaves that stand for leaves of the table `pod`."""
+"""Tables of aim-engine's kinds."""
+TABLES = (
+    *("pod", "kserve", "kserve-config", "config-map", "modelservice", "operator", "modelservice-chart"),
+    *("zerfoo", "zerfoo-object", *AIM),
+)
+KEYLESS = frozenset({"aim-model-source", "config-map", "kserve-config"})
+"""Tables none of whose fields has a key."""
 _PARTS = re.compile(r"\[\]|[^.\[\]]+")
-
-
-def _leaves(name: str) -> dict[str, str]:
-    return yaml.safe_load((SCHEMAS / f"{name}.yaml").read_text(encoding="utf-8"))["leaves"]
-
-
-def _path(text: str) -> Path:
-    return Path(*(0 if part == "[]" else part for part in _PARTS.findall(text)))
-
-
-@pytest.mark.parametrize(("name", "schema"), TABLES.items())
-def test_each_leaf_of_the_schema_has_a_row(name: str, schema: str) -> None:
-    """A leaf that is a whole object has rows below it instead."""
-    fields = table(name)
-    leaves = _leaves(schema)
-    assert len(leaves) > 20
-    lacking = [leaf for leaf in leaves if fields.row(_path(leaf)) is None and not fields.leads_to_rows(_path(leaf))]
-    assert lacking == []
-
-
-@pytest.mark.parametrize(("name", "schema"), [("pod", "pod-spec"), *((name, name) for name in AIM)])
-def test_each_row_covers_a_leaf_of_the_schema(name: str, schema: str) -> None:
-    """A row without a leaf is a mistake, or its field is gone."""
-    fields = table(name)
-    covering = {row.path for leaf in _leaves(schema) if (row := fields.row(_path(leaf))) is not None}
-    rows = {row.path for row in fields.written_rows if row.parts[0] != "metadata"}
-    assert rows - covering == set()
 
 
 def test_a_new_field_has_no_row() -> None:
@@ -90,7 +56,7 @@ def _has_key(schema: dict[str, Any], node: Any, parts: list[str]) -> bool:
     return any(isinstance(choice, dict) and _has_key(schema, choice, parts[1:]) for choice in inner)
 
 
-@pytest.mark.parametrize("name", [*TABLES, "zerfoo", "operator"])
+@pytest.mark.parametrize("name", TABLES)
 def test_each_key_is_a_key_of_the_configuration(name: str) -> None:
     """A key that is renamed has to be renamed here."""
     schema = json.loads(File("schemas/stack.schema.json").read_text(encoding="utf-8"))
@@ -99,4 +65,4 @@ def test_each_key_is_a_key_of_the_configuration(name: str) -> None:
     keys = {f"{prefix}{row.key}" for row in table(name).rows if row.key}
     assert not _has_key(schema, stack, ["services", "*", "invented"])
     assert {key for key in keys if not _has_key(schema, stack, _PARTS.findall(key))} == set()
-    assert name in {"kserve-config", "zerfoo", "operator"} or name.startswith("aim-") or len(keys) > 20
+    assert bool(keys) == (name not in KEYLESS)
