@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cli import live, trial
+from cli.live import LiveDocuments
 from cli.trial import Tried
 from facts import regular_files
 from facts.kubeconfig import KubeAccess
@@ -97,23 +98,16 @@ def run(options: Namespace) -> int:
     companions = _documents(options.companions)
     namespace = options.namespace or _DEFAULT_NAMESPACE
     if options.rights:
-        sys.stdout.writelines(live.roles(sources, companions, options.origin, namespace))
+        _print("".join(live.roles(sources, companions, options.origin, namespace)), options.output)
         return 0
-    further = list[Note]()
+    documents = LiveDocuments(sources, companions)
     if options.live:
-        access = KubeAccess(None, options.context)
-        completed = live.complete(sources, companions, options.origin, access, namespace)
-        sources = completed.sources
-        companions = completed.companions
-        further = completed.notes
-        if completed.taken:
-            text = f"read from {live.CLUSTER}: {', '.join(completed.taken)}"
-            sys.stderr.write(f"{printable(credentials.hide(text))}\n")
-    result = convert(sources, companions, options.origin, options.namespace, further)
-    if options.output in {None, _STDIN}:
-        sys.stdout.write(result.text)
-    else:
-        _write(Path(options.output), result.text)
+        documents = live.complete(sources, companions, options.origin, KubeAccess(None, options.context), namespace)
+    if documents.taken:
+        text = f"read from {live.CLUSTER}: {', '.join(documents.taken)}"
+        sys.stderr.write(f"{printable(credentials.hide(text))}\n")
+    result = convert(documents.sources, documents.companions, options.origin, options.namespace, documents.notes)
+    _print(result.text, options.output)
     for note in result.notes:
         if options.notes or notes.is_loud(note):
             sys.stderr.write(f"{note}\n")
@@ -235,6 +229,14 @@ def _standard_input() -> str:
         return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise mistake(_STDIN, "is not UTF-8", "write UTF-8") from None
+
+
+def _print(text: str, file: str | None) -> None:
+    """Write a text to a file, or to standard output if there is none."""
+    if file is None or file == _STDIN:
+        sys.stdout.write(text)
+    else:
+        _write(Path(file), text)
 
 
 def _write(path: Path, text: str) -> None:

@@ -19,7 +19,10 @@ from models.trees import EMPTY, mapping, sequence
 HIDDEN = "<hidden credential>"
 """Text in place of a credential. It is not like any value of a file, and no check takes it for a credential."""
 _IN_CLEAR = "it holds a credential in clear; put it into an existing Secret, and refer to the Secret"
+_KEY_IN_CLEAR = "one of its keys is a credential in clear; remove it"
 _UNKNOWN = "this program does not know the field"
+_ACTION = "{{"
+_UNFILLED = "it has an action of Go's templates whose value is not known here; write the value"
 _UNREAD = "this program has no key for the value"
 _NOUNS: Mapping[type, str] = {
     str: "text",
@@ -45,6 +48,7 @@ class Original:
         self.unversioned = set[str]()
         """Images without a version that the reader has met."""
         self._tree, hidden = without_credentials(tree)
+        self._keys_in_clear = tuple(_holders_of_credential_keys(tree))
         self._taken = set[Path]()
         self._noted = dict[Path, Note]()
         self._keys = dict[Path, Path]()
@@ -170,6 +174,13 @@ class Original:
         self._tree, hidden = without_credentials(tree)
         self._note_credentials(hidden)
 
+    def ask_about_actions(self) -> None:
+        """Ask about values that are used, and have actions of Go's templates that nothing has filled."""
+        for leaf, note in list(self._accounts()):
+            value = self.peek(leaf)
+            if note.fate in {"carried", "differs"} and isinstance(value, str) and _ACTION in value:
+                self._noted.setdefault(leaf, Note(self.file, leaf, "ask", _UNFILLED, note.key))
+
     def take_presence(self, path: Path) -> None:
         """Take an empty mapping or list, whose presence has a meaning."""
         if self.peek(path) in ({}, []):
@@ -192,13 +203,18 @@ class Original:
     def notes(self) -> list[Note]:
         """Return the notes about all leaves, without repetitions. A note about several leaves has their common path."""
         notes = [note for _, note in self._accounts()]
-        return list(dict.fromkeys([*notes, *self._loose_notes(), *self._remarks]))
+        removed = [
+            Note(self.file, holder, "cannot", _KEY_IN_CLEAR)
+            for holder in self._keys_in_clear
+            if not self._is_dropped(holder)
+        ]
+        return list(dict.fromkeys([*notes, *self._loose_notes(), *removed, *self._remarks]))
 
     def _loose_notes(self) -> Iterator[Note]:
         """Yield the notes about paths that have no leaf: those about fields that are absent."""
-        leaves = set(all_leaves(self._tree))
+        ways = {Path(*leaf[:length]) for leaf in all_leaves(self._tree) for length in range(len(leaf) + 1)}
         for path, note in self._noted.items():
-            if not any(leaf.is_within(path) for leaf in leaves):
+            if path not in ways:
                 yield note
 
     def _accounts(self) -> Iterator[tuple[Path, Note]]:
@@ -246,9 +262,12 @@ class Original:
 
     def _note_credentials(self, paths: Iterable[Path]) -> None:
         for path in paths:
-            row = self.table.row(path)
-            if row is None or row.fate != "dropped":
+            if not self._is_dropped(path):
                 self.note(path, "cannot", _IN_CLEAR)
+
+    def _is_dropped(self, path: Path) -> bool:
+        row = self.table.row(path)
+        return row is not None and row.fate == "dropped"
 
 
 def without_credentials(tree: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Path, ...]]:
@@ -279,6 +298,20 @@ def _credential_places(tree: dict[str, Any]) -> Iterator[Path]:
             yield path / "value"
         elif path:
             yield path
+
+
+def _holders_of_credential_keys(value: object, at: Path = Path()) -> Iterator[Path]:  # noqa: B008, paths are immutable
+    """Yield the paths of mappings with a key that is a credential, but for mappings below such a key."""
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        shown = {key: inner for key, inner in entries.items() if not credentials.has_shape(str(key))}
+        if len(shown) < len(entries):
+            yield at
+        for key, inner in shown.items():
+            yield from _holders_of_credential_keys(inner, at / key)
+    elif isinstance(value, list):
+        for index, inner in enumerate(cast("list[Any]", value)):
+            yield from _holders_of_credential_keys(inner, at / index)
 
 
 def _remove_credential_keys(value: object) -> None:

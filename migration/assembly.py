@@ -14,6 +14,7 @@ from models.trees import mapping
 _LONGEST_NAME = 63
 _MAIN_KEYS = ("release", "namespace", "gateway")
 """Keys of a stack that a service can set for itself."""
+_OF_OTHERS = "another document states it, and it holds for all services of a stack"
 _DIFFERENT = "another document says something else, and a stack has one value"
 
 
@@ -47,7 +48,7 @@ def assemble(services: Sequence[Converted]) -> Assembled:
             service = {"name": converted.key, **service}
         written[key] = {**_differences(converted.stack, tree), **service}
         _set_gateway(written[key], converted.stack, tree)
-        notes += _moved_notes(converted, key)
+        notes += [*_moved_notes(converted, key), *_notes_of_others(converted, tree)]
     if written:
         tree["services"] = written
     return Assembled(cast("dict[str, Any]", _without_hidden(tree)), tuple(dict.fromkeys(notes)), tuple(written))
@@ -65,6 +66,15 @@ def _merge(tree: dict[str, Any], further: Mapping[str, Any], at: Path, notes: li
         elif tree[key] != value:
             file = next((document.file for document in converted.documents), "")
             notes.append(Note(file, Path(), "cannot", f"{at / key}: {_DIFFERENT}", at / key))
+
+
+def _notes_of_others(converted: Converted, tree: Mapping[str, Any]) -> Iterator[Note]:
+    """Yield the notes about observability that other documents state, and that holds for this service too."""
+    stated = mapping(converted.stack.get("observability"))
+    for name in mapping(tree.get("observability")):
+        if name not in stated and converted.documents:
+            key = Path("observability", name)
+            yield Note(converted.documents[0].file, Path(), "differs", f"{key}: {_OF_OTHERS}", key)
 
 
 def _free_key(converted: Converted, written: Mapping[str, Any]) -> str:

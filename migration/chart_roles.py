@@ -8,8 +8,7 @@ from migration import flags, pods, serving_pods
 from migration.kserve_engine import tokens_of_program
 from migration.serving_pods import Role
 from models.paths import Path
-from models.trees import at as value_at
-from models.trees import mapping, sequence
+from models.trees import mapping
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 
@@ -105,6 +104,8 @@ def _layout(chart: ChartRole) -> dict[str, int]:
         data = (local or 1) * (workers or 1) if local else 1
     if not local:
         local = data // workers if workers and data % workers == 0 else data
+    if workers and data % workers:
+        original.note(at / "workers", "cannot", "so many pods cannot share the copies")
     layout = {"tensor": tensor, "data": data, "dataLocal": local}
     for name, number in layout.items():
         if number > 1 or numbers[name] is not None:
@@ -171,9 +172,10 @@ def _claims(chart: ChartRole, kind: str, shipped: AcceleratorClass | None, layou
     at = templates / kind
     allocation: dict[str, Any] = {"type": "resource-claim"}
     allocation["deviceClassName"] = original.text(at / "class") or _DEFAULT_CLASSES.get(kind, f"gpu.{kind}.com")
-    selectors = [value_at(item, "cel", "expression") for item in sequence(original.take(at / "selectors"))]
+    expressions = [original.text(item / "cel" / "expression") for item in original.items(at / "selectors")]
+    selectors = [text for text in expressions if text]
     if selectors:
-        allocation["selectors"] = [text for text in selectors if isinstance(text, str)]
+        allocation["selectors"] = selectors
     if original.peek(at / "match") not in (None, "exactly"):
         original.note(at / "match", "cannot")
     count = original.peek(at / "count")
@@ -224,11 +226,7 @@ def _engine(chart: ChartRole, container: Path) -> None:
 
 def _set(chart: ChartRole, arguments: flags.ReadArguments) -> None:
     role = chart.role
-    for key, value in arguments.keys.items():
-        if role.keys and key[0] in {"model", "kvCache"}:
-            role.converted.set(value, *key)
-        else:
-            role.set(value, *key)
+    serving_pods.set_arguments(role, arguments.keys)
     role.set(arguments.rest, "engine", "args")
 
 
@@ -290,6 +288,9 @@ def _node_affinity(chart: ChartRole) -> None:
     key = original.text(at / "labelKey")
     labels = original.texts(at / "labelValues")
     if not key:
+        return
+    if chart.role.get("pod", "affinity") is not None:
+        original.note(at, "cannot", "extraConfig has an affinity, too, and pods have one")
         return
     term = {"matchExpressions": [{"key": key, "operator": "In", "values": labels}]}
     required = {"nodeSelectorTerms": [term]}

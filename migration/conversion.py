@@ -20,6 +20,7 @@ READERS: Mapping[str, Reader] = {
 }
 """Readers by the names of their sources."""
 _NOBODYS = FieldTable("Other documents", "", "", ())
+_WITHOUT_SERVICE = "no service of its system is among the files before --with"
 _UNKNOWN_KIND = "no reader knows this kind"
 
 
@@ -66,8 +67,15 @@ def convert(
             services += [replace(service, source=name) for service in reader.read(main, beside)]
             documents += (*main, *beside)
     strangers = [raw for raw in (*sources, *companions) if id(raw) not in known]
-    notes = tuple(Note(raw.file, Path(), "cannot", _UNKNOWN_KIND) for raw in strangers)
+    notes = tuple(Note(raw.file, Path(), "cannot", _reason(raw)) for raw in strangers)
     return Conversion(tuple(services), tuple(documents), notes)
+
+
+def _reason(stranger: RawDocument) -> str:
+    """Return why nobody has read a document."""
+    if stranger.kind in understood_kinds():
+        return _WITHOUT_SERVICE
+    return _UNKNOWN_KIND
 
 
 def _documents(

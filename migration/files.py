@@ -11,8 +11,9 @@ from models import engine_yaml
 from models.engine_yaml import mistake
 from models.trees import at, mapping, sequence
 
-_SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
-_END = re.compile(r"^\.\.\.\s*\Z", re.MULTILINE)
+_SEPARATOR = re.compile(r"^(?:---(?=\s|\Z)|\.\.\.[ \t]*$)", re.MULTILINE)
+_WITHOUT_CONTENT = ("#", "%")
+"""Beginnings of lines with comments, and with directives, which stand before a document."""
 _HEADING = re.compile(r"\A(?:USER-SUPPLIED|COMPUTED) VALUES:[ \t]*\r?\n")
 """First line of what `helm get values` prints without `-o yaml`."""
 _MOST_DOCUMENTS = 2_000
@@ -67,7 +68,7 @@ def documents(text: str, file: str) -> list[RawDocument]:
         name = file
         if len(texts) > 1:
             name = f"{file}, document {number}"
-        trees += _objects(engine_yaml.parse(_END.sub("", part), name).tree, name)
+        trees += _objects(engine_yaml.parse(part, name).tree, name)
     if not trees:
         raise mistake(file, "has no document", "name a file with an object or with Helm values")
     if len(trees) == 1:
@@ -76,7 +77,7 @@ def documents(text: str, file: str) -> list[RawDocument]:
 
 
 def _has_content(text: str) -> bool:
-    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
+    return any(line.strip() and not line.lstrip().startswith(_WITHOUT_CONTENT) for line in text.splitlines())
 
 
 def _objects(tree: object, name: str) -> Iterator[Mapping[str, Any]]:
@@ -91,7 +92,15 @@ def _objects(tree: object, name: str) -> Iterator[Mapping[str, Any]]:
         yield document
         return
     for number, item in enumerate(sequence(cast("object", items))):
-        yield from _objects(item, f"{name}, items[{number}]")
+        yield from _objects(_with_kind(item, document), f"{name}, items[{number}]")
+
+
+def _with_kind(item: object, holder: Mapping[str, Any]) -> object:
+    """Return an item of a list with the kind that the list names, as lists of the API server have it."""
+    kind = str(holder["kind"]).removesuffix("List")
+    if not isinstance(item, Mapping) or kind_of(item) or not kind:
+        return item
+    return {"apiVersion": holder["apiVersion"], "kind": kind, **mapping(cast("object", item))}
 
 
 def _name(tree: Mapping[str, Any], number: int) -> str:

@@ -24,6 +24,7 @@ _PRESETS = (
 )
 _TLS = "pods serve in clear within the cluster, and only the endpoint picker has TLS"
 _ALIAS = "the model has one name, and not publishers/<namespace>/models/<name> too"
+_MERGED = "fields in notes are those of the spec into which its LLMInferenceServiceConfigs are merged"
 _STOP = "serving.kserve.io/stop"
 _SCHEMES = frozenset({"hf", "s3", "pvc", "oci"})
 _LORA = ("maxRank", "maxAdapters", "maxCpuAdapters")
@@ -65,6 +66,8 @@ def _service(document: Original, configs: Mapping[str, Original], maps: Mapping[
     name = document.text(Path("metadata", "name")) or _NAMELESS
     key = sanitize_dns1035_label(name)
     converted = Converted(key, documents=(document,))
+    if key != name:
+        document.note(Path("metadata", "name"), "differs", key=converted.key_of())
     converted.set_in_stack(document.text(Path("metadata", "namespace")), "namespace")
     document.remark("differs", _TLS)
     document.remark("differs", _ALIAS)
@@ -87,6 +90,7 @@ def _service(document: Original, configs: Mapping[str, Original], maps: Mapping[
     _tracing(document, converted)
     kserve_routes.read_route(document, converted, maps)
     kserve_routes.read_picker(document, converted, maps)
+    document.ask_about_actions()
     return converted
 
 
@@ -107,6 +111,8 @@ def _merge(document: Original, configs: Mapping[str, Original]) -> None:
     for name in (*implied, *names):
         if name in configs:
             result = kserve_presets.merge(result, mapping(configs[name].peek(_SPEC)))
+    if result:
+        document.remark("differs", _MERGED)
     result = kserve_presets.merge(result, spec)
     tree["spec"] = kserve_presets.fill(result, kserve_presets.values(tree, result))
     document.replace(tree)

@@ -79,11 +79,7 @@ def _program(role: Role, engine: Path) -> ReadArguments:
 
 def _set(role: Role, arguments: ReadArguments, variables: dict[str, Any]) -> ReadArguments:
     """Set the arguments and variables of a role."""
-    for key, value in arguments.keys.items():
-        if role.keys and key[0] in {"model", "kvCache"}:
-            role.converted.set(value, *key)
-        else:
-            role.set(value, *key)
+    serving_pods.set_arguments(role, arguments.keys)
     rest = _without_events(role, arguments.rest)
     role.set(rest, "engine", "args")
     role.set(variables, "engine", "env")
@@ -147,6 +143,8 @@ def _variables(role: Role, engine: Path) -> dict[str, Any]:
     token = mapping(mapping(variables.get(_TOKEN)).get("secretKeyRef"))
     if token.get("name") and source.startswith("hf://"):
         del variables[_TOKEN]
+        if token.get("optional"):
+            original.remark("differs", f"the Secret {token['name']} of {_TOKEN} has to exist", role.key_of("model"))
         secret: Any = token["name"]
         if token.get("key") != _TOKEN:
             secret = {"name": token["name"], "key": token.get("key")}

@@ -31,6 +31,7 @@ _FAIL_OPEN = "FailOpen"
 _PLUGINS = "the picker has the plugins of a preset of this program, and not those of KServe's default"
 _PICKED = "prefill needs an endpoint picker, so there is one"
 _CLOSED = "requests are refused while no picker answers, and KServe sends them to any pod (FailOpen)"
+_SAME_RULES = "rules of the route have other timeouts or filters than the first one, and here all rules have the same"
 _EXACT = "Exact"
 _PREDICTION = "predicted-latency-producer"
 """Plugin for which KServe's controller adds a latency predictor to the pods of the picker."""
@@ -105,6 +106,11 @@ def _gateway_of_installation(settings: Original) -> dict[str, Any] | None:
 
 def _rules(document: Original, converted: Converted) -> None:
     """Read the rules of a route of the user's own."""
+    settings = [
+        (document.peek(rule / "timeouts"), _effects(document, rule)) for rule in document.items(_HTTP / "rules")
+    ]
+    if any(of_rule != settings[0] for of_rule in settings[1:]):
+        document.remark("cannot", _SAME_RULES, converted.key_of("route"))
     matches: list[dict[str, Any]] = []
     for rule in document.items(_HTTP / "rules"):
         matches += [match for item in document.items(rule / "matches") if (match := _match(document, item))]
@@ -119,6 +125,12 @@ def _rules(document: Original, converted: Converted) -> None:
         converted.set(
             list({json.dumps(match, sort_keys=True): match for match in matches}.values()), "route", "matches"
         )
+
+
+def _effects(document: Original, rule: Path) -> list[object]:
+    """Return what the filters of a rule do."""
+    names = ("urlRewrite", "requestHeaderModifier")
+    return [document.peek(item / name) for item in document.items(rule / "filters") for name in names]
 
 
 def _match(document: Original, item: Path) -> dict[str, Any]:

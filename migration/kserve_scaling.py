@@ -6,6 +6,7 @@ from migration.serving_pods import Role
 from models.paths import Path
 
 _LIMITS = ("maxSurge", "maxUnavailable")
+_FIXED = "without a metric the number of replicas is fixed"
 _DEFAULT_UNAVAILABLE = 1
 
 
@@ -21,11 +22,13 @@ def read(role: Role, spec: Path) -> None:
 
 def _without_metrics(role: Role, scaling: Path) -> None:
     """Note an autoscaler of KServe's own, without which the minimum of replicas stays."""
-    role.original.note(scaling / "wva", "cannot", key=role.key_of())
-    least = role.original.peek(scaling / "minReplicas")
-    role.set(least, "replicas")
-    for name in ("minReplicas", "maxReplicas"):
-        role.original.note(scaling / name, "cannot", "without a metric the number of replicas is fixed", role.key_of())
+    if role.original.has(scaling / "wva"):
+        role.original.note(scaling / "wva", "cannot", key=role.key_of())
+    least = role.original.number(scaling / "minReplicas")
+    if least is not None:
+        role.set(least, "replicas")
+        role.original.note(scaling / "minReplicas", "differs", _FIXED, role.key_of("replicas"))
+    role.original.note(scaling / "maxReplicas", "cannot", _FIXED, role.key_of("replicas"))
 
 
 def _keda(role: Role, scaling: Path) -> None:

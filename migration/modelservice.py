@@ -39,6 +39,7 @@ _DEFAULT_REPLICAS = 1
 _SIDECAR_FIELDS = (
     "image", "connector", "targetPort", "zapEncoder", "zapLogLevel", "secureProxy", "prefillerUseTLS", "certPath",
 )  # fmt: skip
+_LAYOUT = ("tensor", "data", "dataLocal")
 _CONTRADICTION = "the arguments of the engine say another number"
 
 
@@ -125,7 +126,9 @@ def _engine(document: Original, converted: Converted, arguments: ReadArguments, 
 def _role(document: Original, converted: Converted, at: Path, arguments: ReadArguments, *role: str) -> None:
     """Read the fields of decode or prefill. `role` are the keys of the role in the service."""
     converted.set(document.number(at / "replicas"), *role, "replicas")
-    layout = _layout(document, at / "parallelism", arguments, is_prefill=bool(role))
+    layout = _layout(document, at / "parallelism", arguments)
+    if role:
+        layout = _not_inherited(converted, layout)
     for name, number in layout.items():
         converted.set(number, *role, "parallelism", name)
     devices = _devices(document, layout)
@@ -135,10 +138,16 @@ def _role(document: Original, converted: Converted, at: Path, arguments: ReadArg
     converted.set(document.entries(at / "annotations") or None, *role, "pod", "annotations")
 
 
-def _layout(document: Original, at: Path, arguments: ReadArguments, *, is_prefill: bool) -> dict[str, int]:
+def _not_inherited(converted: Converted, layout: Mapping[str, int]) -> dict[str, int]:
+    """Return the layout of prefill with a number in place of each that it would inherit, but for that of pipelines."""
+    names = [name for name in _LAYOUT if not layout or name in mapping(converted.service.get("parallelism"))]
+    return {**dict.fromkeys(names, 1), **layout}
+
+
+def _layout(document: Original, at: Path, arguments: ReadArguments) -> dict[str, int]:
     """Return the layout of a role. Numbers in the engine's arguments come after those of the fields, and win."""
     layout = dict[str, int]()
-    for name in ("tensor", "data", "dataLocal"):
+    for name in _LAYOUT:
         number = document.number(at / name)
         argument = arguments.keys.get(("parallelism", name))
         if isinstance(argument, int) and number not in {None, argument}:
@@ -146,8 +155,6 @@ def _layout(document: Original, at: Path, arguments: ReadArguments, *, is_prefil
             number = argument
         if number is not None:
             layout[name] = number
-    if is_prefill and not layout:
-        return {"tensor": 1, "data": 1, "dataLocal": 1}
     data = layout.get("data", 1)
     local = layout.get("dataLocal", 1)
     if local > data:

@@ -10,6 +10,7 @@ from migration.converted import Converted
 from migration.names import sanitize_dns1035_label
 from migration.serving_pods import Role, separate
 from models.paths import Path
+from models.trees import at as value_at
 from models.trees import mapping
 
 NAME = "llm-d-modelservice"
@@ -81,6 +82,7 @@ def _service(document: Original) -> Converted:
         document.drop(Path("requester"))
     if document.peek(Path("enabled")) is False:
         document.note(Path("enabled"), "cannot")
+    document.ask_about_actions()
     return converted
 
 
@@ -192,9 +194,19 @@ def _monitors(document: Original, converted: Converted, *, has_prefill: bool) ->
             document.drop(at, "the role is not scraped")
             continue
         for key in ("path", "interval"):
-            converted.set(document.text(at / key), "metrics", key)
+            _set_of_monitor(document, converted, at / key, key)
         labels = document.entries(at / "labels")
         converted.set_in_stack(labels or None, "observability", "metrics", "labels")
+
+
+def _set_of_monitor(document: Original, converted: Converted, place: Path, key: str) -> None:
+    """Set a key about metrics, of which the first role that is scraped decides the value for all."""
+    value = document.text(place)
+    stated = value_at(converted.service, "metrics", key)
+    if stated is None:
+        converted.set(value, "metrics", key)
+    elif value not in {None, stated}:
+        document.note(place, "cannot", "decode states another value, and all roles have the same")
 
 
 def _tracing(document: Original, converted: Converted) -> None:

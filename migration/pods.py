@@ -267,3 +267,40 @@ def _devices(document: Original, place: Path, devices: Mapping[str, int]) -> Non
         document.drop(place, _DEVICES)
     else:
         document.note(place, "cannot", f"{_DEVICES}, which makes {devices[name]}")
+
+
+def ports(original: Original, path: Path) -> list[int]:
+    """Take the numbers of the ports in a list of a container."""
+    numbers = (original.number(item / "containerPort") for item in original.items(path))
+    for item in original.items(path):
+        for name in ("name", "protocol", "hostIP", "hostPort"):
+            original.drop(item / name, "a port is a number")
+    return [number for number in numbers if number is not None]
+
+
+def mounts(original: Original, path: Path) -> dict[str, str]:
+    """Take the paths by volume in a list of mounts of a container."""
+    paths = dict[str, str]()
+    for item in original.items(path):
+        name = original.text(item / "name")
+        folder = original.text(item / "mountPath")
+        if name and folder:
+            paths[name] = folder
+        if original.has(item / "readOnly"):
+            original.drop(item / "readOnly", "the volume decides it")
+    return paths
+
+
+def note_lost(original: Original, place: Path) -> None:
+    """Note the fields of a further container that only the engine's container has here."""
+    lost = {
+        "livenessProbe": "further containers have no probes",
+        "readinessProbe": "further containers have no probes",
+        "startupProbe": "further containers have no probes",
+        "lifecycle": "further containers have no hooks",
+    }
+    for name, reason in lost.items():
+        if original.has(place / name):
+            original.note(place / name, "cannot", reason)
+    if original.has(place / "imagePullPolicy"):
+        original.note(place / "imagePullPolicy", "differs", "the policy is the default of Kubernetes")

@@ -83,7 +83,7 @@ class _Writer:
         yield from self._block_lines(at, indent)
 
     def _comment_lines(self, path: Path, indent: str) -> Iterator[str]:
-        for sentence in self._comments.get(path, ()):
+        for sentence in dict.fromkeys(self._comments.get(path, ())):
             yield from comment_lines(sentence, indent)
 
     def _inner_comments(self, path: Path, indent: str) -> Iterator[str]:

@@ -31,6 +31,8 @@ _DEFAULT_FAILURES = 3
 _HOST = ("hostIPC", "hostNetwork", "hostPID")
 _OF_ROLE = ("engine", "parallelism", "resources", "pod", "health", "rollout")
 """Keys of a service that prefill inherits."""
+_OF_ALL_ROLES = frozenset({"model", "kvCache"})
+_ONE_VALUE = "decode states another value or none, and all roles have the same"
 _ENTRIES = frozenset({"claims", "containers", "env", "initContainers", "volumes"})
 """Mappings whose entries are removed as a whole."""
 _PORT = "port"
@@ -60,6 +62,10 @@ class Role:
         if value is not None and value not in ("", {}, []):
             self.converted.set(value, *self.keys, *keys)
 
+    def get(self, *keys: str) -> object:
+        """Return the value of a key of the role; None if it has none."""
+        return value_at(self.converted.service, *self.keys, *keys)
+
     def unset(self, *keys: str) -> None:
         """Remove a key of the role."""
         holder: dict[str, Any] = self.converted.service
@@ -70,6 +76,19 @@ class Role:
     def key_of(self, *keys: str | int) -> Path:
         """Return the path of a key of the role."""
         return self.converted.key_of(*self.keys, *keys)
+
+
+def set_arguments(role: Role, keys: Mapping[tuple[str, ...], object]) -> None:
+    """Set the keys that arguments of the engine are. Keys about the model and the KV cache are those of all roles."""
+    for key, value in keys.items():
+        if not role.keys or key[0] not in _OF_ALL_ROLES:
+            role.set(value, *key)
+            continue
+        stated = value_at(role.converted.service, *key)
+        if stated is None:
+            role.converted.set(value, *key)
+        if stated != value:
+            role.original.remark("cannot", f"{'.'.join(key)} of prefill: {_ONE_VALUE}", role.converted.key_of(*key))
 
 
 def separate(service: dict[str, Any], shared: Sequence[str] = ()) -> None:
@@ -182,8 +201,10 @@ def read_security(role: Role, context: Path) -> None:
     original = role.original
     user = original.number(context / "runAsUser")
     if user == _ROOT:
+        role.unset("pod", "runAsUser")
         _privilege(role, True, "root")
     elif user is not None:
+        _revoke(role, "root")
         role.set(user, "pod", "runAsUser")
     elif original.peek(context / "runAsNonRoot") is False:
         original.note(context / "runAsNonRoot", "differs", key=role.key_of("pod"))
@@ -206,6 +227,13 @@ def read_security(role: Role, context: Path) -> None:
 def _privilege(role: Role, value: object, name: str) -> None:
     role.set(role.reason, "pod", "privileges", "reason")
     role.set(value, "pod", "privileges", name)
+
+
+def _revoke(role: Role, name: str) -> None:
+    """Take back a privilege, and the reason for privileges if there is no other."""
+    role.unset("pod", "privileges", name)
+    if role.get("pod", "privileges") == {"reason": role.reason}:
+        role.unset("pod", "privileges")
 
 
 def read_claims(role: Role, claims: Path) -> None:
@@ -400,6 +428,7 @@ def _further(role: Role, place: Path, kind: str) -> None:
     name = original.text(place / "name")
     reference = pods.image(original, place / "image", role.key_of("pod", kind))
     if not name or not reference:
+        _leave_out(original, place)
         return
     if original.peek(place / "restartPolicy") == "Always" and kind == "initContainers":
         kind = "containers"
@@ -407,32 +436,22 @@ def _further(role: Role, place: Path, kind: str) -> None:
     container: dict[str, Any] = {"image": reference}
     container["command"], container["args"] = pods.program(original, place)
     container["env"] = pods.variables(original, place / "env")
-    container["ports"] = _ports(original, place / "ports")
+    container["ports"] = pods.ports(original, place / "ports")
     container["resources"] = pods.resources(original, place / "resources", {})
-    container["mounts"] = _mounts(original, place / "volumeMounts")
+    container["mounts"] = pods.mounts(original, place / "volumeMounts")
     container |= _security(role, place / "securityContext")
-    _note_lost(original, place)
+    pods.note_lost(original, place)
     role.set({key: value for key, value in container.items() if value not in (None, [], {})}, "pod", kind, name)
 
 
-def _ports(original: Original, ports: Path) -> list[int]:
-    numbers = (original.number(item / "containerPort") for item in original.items(ports))
-    for item in original.items(ports):
-        for name in ("name", "protocol", "hostIP", "hostPort"):
-            original.drop(item / name, "a port is a number")
-    return [number for number in numbers if number is not None]
-
-
-def _mounts(original: Original, mounts: Path) -> dict[str, str]:
-    paths = dict[str, str]()
-    for item in original.items(mounts):
-        name = original.text(item / "name")
-        path = original.text(item / "mountPath")
-        if name and path:
-            paths[name] = path
-        if original.has(item / "readOnly"):
-            original.drop(item / "readOnly", "the volume decides it")
-    return paths
+def _leave_out(original: Original, place: Path) -> None:
+    """Note the fields of a container that is left out, but for its image, which has a note that says what to do."""
+    if not original.has(place / "image"):
+        original.note(place, "cannot", "a container needs an image")
+        return
+    for name in original.keys(place):
+        if name != "image":
+            original.note(place / name, "cannot", "the container is left out, because it has no name or no version")
 
 
 def _security(role: Role, context: Path) -> dict[str, Any]:
@@ -453,18 +472,3 @@ def _security(role: Role, context: Path) -> dict[str, Any]:
     if user:
         keys["runAsUser"] = user
     return keys
-
-
-def _note_lost(original: Original, place: Path) -> None:
-    """Note the fields of a further container that only the engine's container has here."""
-    lost = {
-        "livenessProbe": "further containers have no probes",
-        "readinessProbe": "further containers have no probes",
-        "startupProbe": "further containers have no probes",
-        "lifecycle": "further containers have no hooks",
-    }
-    for name, reason in lost.items():
-        if original.has(place / name):
-            original.note(place / name, "cannot", reason)
-    if original.has(place / "imagePullPolicy"):
-        original.note(place / "imagePullPolicy", "differs", "the policy is the default of Kubernetes")

@@ -96,11 +96,9 @@ class TargetPorts(Sourced):
 
 
 class RequestMetrics(Sourced):
-    """Metrics in which the proxies of a gateway count requests."""
+    """The metric in which the proxies of a gateway count requests."""
 
     requests: MetricFacts
-    duration: MetricFacts | None = None
-    """None if the proxies report no durations."""
     status: str
     """Label with the status of the response, which has three digits. It is 0 or `unknown` if there was none."""
     matchers: dict[str, str]

@@ -140,8 +140,10 @@ def _scopes(spec: PanelSpec, variant: WatchedVariant) -> tuple[SeriesScope, ...]
 def _queries_of_scope(spec: PanelSpec, scope: SeriesScope, service: WatchedService) -> Iterator[Query]:
     values = _values(spec, service)
     names = {"variant": scope.variant or "", "service": service.key}
+    if scope.gateway is not None:
+        names["gateway_status"] = scope.gateway.metrics.status
     for query in spec.queries:
-        expression = metrics.resolve(query.expr, scope, values)
+        expression = metrics.resolve(query.expr, scope, {**names, **values})
         if expression is not None:
             yield Query(expression, Template(query.legend).substitute(names).strip(), service.interval)
 

@@ -13,6 +13,7 @@ from typing import cast, get_args
 
 from models.base import Spec
 from planning.ground import tables
+from planning.ground.gateways import RequestMetrics
 from planning.ground.metric_facts import ENDINGS, MetricFacts
 from planning.network.monitoring import ROLE_LABEL, SERVICE_LABEL, VARIANT_LABEL
 from planning.releases import engine_series
@@ -23,7 +24,9 @@ RECORDED = "inference_stacks"
 NAMESPACE_LABEL = "namespace"
 """Label of every series with the namespace of the scraped object (prometheus-operator v0.85.0,
 pkg/prometheus/promcfg.go; Google's Managed Service for Prometheus, Label targets)."""
-_KINDS = ("engine", "server", "picker", "target", "cluster", "recorded")
+_KINDS = ("engine", "server", "picker", "gateway", "target", "cluster", "recorded")
+_OF_GATEWAY = "requests"
+"""Name of the metric of a gateway."""
 _SERIES = re.compile(
     rf'"(?:[^"\\]|\\.)*"|(?<![\w:])(?P<kind>{"|".join(_KINDS)}):(?P<name>\w+(?::\w+)*)(?P<open>\{{(?P<last>\}})?)?'
 )
@@ -54,6 +57,15 @@ class MetricsTable(Spec):
 
 
 @dataclass(frozen=True, slots=True)
+class GatewayScope:
+    """Metrics of the gateway of a variant, and the requests among them that are for the variant."""
+
+    metrics: RequestMetrics
+    matchers: Mapping[str, str]
+    """Values of the labels of the requests to the variant's pool."""
+
+
+@dataclass(frozen=True, slots=True)
 class SeriesScope:
     """The service and variant of the series in a query, and the sources of these series."""
 
@@ -68,6 +80,8 @@ class SeriesScope:
     """Metrics that the picker reports, by the names of this program. Empty if it is not scraped."""
     roles: tuple[str, ...] = ()
     """Roles whose engines count; empty for all roles."""
+    gateway: GatewayScope | None = None
+    """None if no gateway is known to count the requests to the variant's pool."""
 
     @property
     def matchers(self) -> dict[str, str]:
@@ -155,6 +169,10 @@ def _series(kind: str, name: str, scope: SeriesScope) -> str | None:
         metric_name, ending = _split(name, _OF_PICKERS)
         metric = of_picker(metric_name, scope)
         return None if metric is None else f"{metric.name}{ending}"
+    if kind == "gateway":
+        if name != _OF_GATEWAY:
+            raise KeyError(name)
+        return None if scope.gateway is None else scope.gateway.metrics.requests.name
     listed: Mapping[str, ListedMetric] = getattr(table(), kind)
     return listed[name].name
 
@@ -188,6 +206,10 @@ def _of_scope(kind: str, name: str, scope: SeriesScope) -> Iterator[str]:
     """Yield the matchers that the scope adds to a series."""
     if kind == "cluster":
         yield _equals(NAMESPACE_LABEL, scope.namespace)
+        return
+    if kind == "gateway":
+        if scope.gateway is not None:
+            yield from (_equals(label, value) for label, value in scope.gateway.matchers.items())
         return
     yield from (_equals(label, value) for label, value in scope.matchers.items())
     if kind == "engine" and scope.roles:

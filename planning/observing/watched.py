@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from models.objectives import Slo
 from models.vocabulary import milliseconds
+from planning.ground import gateways
 from planning.observing import observed
-from planning.observing.metrics import SeriesScope
+from planning.observing.metrics import GatewayScope, SeriesScope
 from planning.observing.observed import ObservedVariant
 from planning.releases import engine_series
 from planning.serving import EngineContext, series_rules
@@ -21,8 +22,9 @@ class WatchedVariant:
     engines: tuple[SeriesScope, ...]
     """Scopes of the series of engines, one for each version. Empty if none is a vLLM whose metrics are scraped."""
     features: frozenset[str]
-    """`engine`, `picker` and `prefill`, if the variant has them and they are scraped, `requests`, if all requests of
-    its clients are counted, and the conditions of `series-conditions.yaml` that one of its engines fulfils."""
+    """`engine`, `picker` and `prefill`, if the variant has them and they are scraped, `gateway`, if its gateway counts
+    the requests to its pool, `requests`, if all requests of its clients are counted, and the conditions of
+    `series-conditions.yaml` that one of its engines fulfils."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class WatchedService:
     @property
     def scope(self) -> SeriesScope:
         """Return the scope of the series of both variants."""
-        return replace(self.variants[0].scope, variant=None, engine=None, picker={})
+        return replace(self.variants[0].scope, variant=None, engine=None, picker={}, gateway=None)
 
 
 def of_service(
@@ -127,7 +129,30 @@ def _pods(variants: Iterable[ObservedVariant]) -> Iterator[str]:
 def _variant(variant: ObservedVariant, engines: Mapping[str, EngineContext]) -> WatchedVariant:
     scraped = {name: engines[name] for name in variant.monitoring.roles}
     scopes = tuple(_engine_scopes(variant, scraped))
-    return WatchedVariant(variant.scope, scopes, frozenset(_features(variant, scraped)))
+    scope = replace(variant.scope, gateway=_gateway(variant))
+    features = set(_features(variant, scraped))
+    if scope.gateway is not None:
+        features.add("gateway")
+    return WatchedVariant(scope, scopes, frozenset(features))
+
+
+def _gateway(variant: ObservedVariant) -> GatewayScope | None:
+    """Return the scope of the gateway's metrics; None if it has none, or no pool of the stack."""
+    context = variant.context
+    if context.gateway is None or not context.service.route.enabled or variant.picker is None:
+        return None
+    known = gateways.facts(context.gateway)
+    if known is None or known.requests is None:
+        return None
+    return GatewayScope(known.requests, known.requests.of_pool(context.namespace, context.names.pool, _port(variant)))
+
+
+def _port(variant: ObservedVariant) -> int:
+    """Return the first port of the pool."""
+    existing_pods = variant.context.spec.existing_pods
+    if existing_pods is not None:
+        return existing_pods.ports[0]
+    return min(port for workload in variant.workloads for port in workload.target_ports)
 
 
 def _engine_scopes(variant: ObservedVariant, scraped: Mapping[str, EngineContext]) -> Iterator[SeriesScope]:

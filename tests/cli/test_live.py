@@ -327,13 +327,16 @@ def test_nothing_that_a_cluster_adds_is_printed_if_it_is_a_credential(api, run):
     assert not [credential for credential in CREDENTIALS if credential in out + err]
 
 
-def test_roles_are_printed_without_a_cluster_and_a_context_needs_one(api, run):
+def test_roles_are_printed_without_a_cluster_and_a_context_needs_one(api, run, tmp_path):
     code, out, err = run(REFERRING, "--rights")
     assert (code, err) == (0, "")
     roles = list(yaml.safe_load_all(out))
     assert {(role["kind"], role["metadata"]["namespace"]) for role in roles} == {("Role", "kserve"), ("Role", "ml")}
     assert {verb for role in roles for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
     assert api.seen == []
+    path = tmp_path / "roles.yaml"
+    assert run(REFERRING, "--rights", "-o", str(path)) == (0, "", "")
+    assert path.read_text(encoding="utf-8") == out
     code, out, err = run(REFERRING, "--context", "a")
     assert (code, out) == (2, "")
     assert "--context: has no effect without --live" in err

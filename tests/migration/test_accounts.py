@@ -1,5 +1,7 @@
 """Accounts of documents: the fate of each leaf."""
 
+import time
+
 import pytest
 
 from migration.accounts import HIDDEN, Original, kind_of
@@ -130,3 +132,21 @@ def test_an_ellipsis_is_no_credential():
     document = original(args=["--chat-template", "…"], name="a…b")
     assert document.text(Path("name")) == "a…b"
     assert document.texts(Path("args")) == ["--chat-template", "…"]
+
+
+def test_a_key_that_is_a_credential_makes_a_note():
+    token = "hf_" + "aB3dE6gH9j" * 4
+    document = original(env=[{"name": "A", token: {token: 1}}], ours={token: 1})
+    notes = said(document)
+    assert "a.yaml env[0]: cannot be carried: one of its keys is a credential in clear; remove it" in notes
+    assert not any("a.yaml ours" in note and "cannot" in note for note in notes)
+    assert token not in "".join(notes)
+
+
+def test_notes_about_many_leaves_take_no_time():
+    document = original(env=[{"name": f"A{number}", "value": "x"} for number in range(4_000)])
+    for item in document.items(Path("env")):
+        document.drop(item, "it is one of many")
+    started = time.process_time()
+    assert len(document.notes()) == 4_000
+    assert time.process_time() - started < 3

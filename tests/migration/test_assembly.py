@@ -70,3 +70,12 @@ def test_notes_follow_a_service_to_another_key():
 def test_the_place_of_a_credential_is_left_out():
     hidden = Converted("chat", {"engine": {"args": ["--seed=1", HIDDEN], "env": {"A": HIDDEN, "B": "1"}}})
     assert assembly.assemble([hidden]).tree["services"]["chat"] == {"engine": {"args": ["--seed=1"], "env": {"B": "1"}}}
+
+
+def test_observability_of_another_document_is_noted():
+    document = Original("code.yaml", {}, TABLE)
+    others = [service("chat", observability={"tracing": {"endpoint": "e"}}), service("code", documents=(document,))]
+    assembled = assembly.assemble(others)
+    assert [(note.file, note.reason) for note in assembled.notes] == [
+        ("code.yaml", "observability.tracing: another document states it, and it holds for all services of a stack")
+    ]

@@ -5,7 +5,7 @@ import pytest
 from cli.convert import compare
 from migration import pods
 from migration.files import documents
-from tests.support.migration import chart, chart_values, only_service, stack
+from tests.support.migration import chart, chart_values, only_service, places, stack
 
 
 def test_devices_of_another_vendor_get_a_class() -> None:
@@ -133,3 +133,38 @@ def test_a_change_of_what_serves_is_found(before: str, after: str) -> None:
     """The control: a rendering with one other value is not the same."""
     assert before in RENDERED
     assert _unannounced(RENDERED.replace(before, after)) != []
+
+
+def test_an_affinity_of_the_users_own_is_not_overwritten() -> None:
+    """A pod has one affinity."""
+    affinity = "{nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}"
+    types = "acceleratorTypes: {labelKey: product, labelValues: [A100]}"
+    text = f"""
+modelArtifacts: {{name: acme/chat}}
+prefill: {{create: false}}
+decode: {{{types}, extraConfig: {{affinity: {affinity}}}, containers: [{{name: vllm, modelCommand: vllmServe}}]}}
+"""
+    printed = chart(text)
+    assert only_service(printed)["pod"]["affinity"] == {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}
+    }
+    assert "decode.acceleratorTypes" in places(printed, "cannot")
+
+
+def test_a_selector_of_another_kind_is_lost_with_a_note() -> None:
+    """Expressions of CEL are carried, and nothing else."""
+    template = "{class: gpu.nvidia.com, selectors: [{cel: {expression: a}}, {other: b}]}"
+    devices = f"accelerator: {{type: nvidia, dra: true, resourceClaimTemplates: {{nvidia: {template}}}}}"
+    printed = chart(chart_values("{name: vllm, modelCommand: vllmServe}", devices))
+    assert "accelerator.resourceClaimTemplates.nvidia.selectors[1].other" in places(printed, "cannot")
+
+
+def test_the_monitors_of_both_roles_have_one_interval() -> None:
+    """That of decode counts."""
+    monitors = "monitoring: {podmonitor: {enabled: true, interval: %s}}, containers: [{modelCommand: vllmServe}]"
+    text = (
+        f"modelArtifacts: {{name: a/b}}\ndecode: {{{monitors % '10s'}}}\nprefill: {{replicas: 1, {monitors % '20s'}}}\n"
+    )
+    printed = chart(text)
+    assert only_service(printed)["metrics"]["interval"] == "10s"
+    assert "prefill.monitoring.podmonitor.interval" in places(printed, "cannot")

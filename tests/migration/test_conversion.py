@@ -49,3 +49,9 @@ def test_every_reader_has_its_tables():
 def test_names_for_from_are_those_without_a_kind():
     assert not any("/" in name for name in conversion.chart_names())
     assert "model.otterscale.io/ModelService" in conversion.kinds()
+
+
+def test_a_companion_without_a_service_is_no_stranger():
+    config = {"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceServiceConfig"}
+    (note,) = conversion.convert(raw(config)).strangers
+    assert note.reason == "no service of its system is among the files before --with"

@@ -1,5 +1,7 @@
 """Documents of files."""
 
+import json
+
 import pytest
 
 from migration import files
@@ -31,3 +33,15 @@ def test_the_items_of_a_list_are_documents():
 def test_what_is_no_document_is_refused_with_the_name_of_the_file(text):
     with pytest.raises(ConfigError, match=r"a\.yaml"):
         files.documents(text, "a.yaml")
+
+
+def test_directives_and_ends_of_documents_belong_to_no_document():
+    text = "%YAML 1.2\n---\na: 1\n...\n# between\n---\nb: 2\n...\n"
+    assert [document.tree for document in files.documents(text, "f")] == [{"a": 1}, {"b": 2}]
+
+
+def test_items_of_a_list_without_a_kind_have_that_of_the_list():
+    items = [{"metadata": {"name": "a"}}, {"apiVersion": "v1", "kind": "Pod"}]
+    text = json.dumps({"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceServiceList", "items": items})
+    kinds = [document.kind for document in files.documents(text, "f")]
+    assert kinds == ["serving.kserve.io/LLMInferenceService", "/Pod"]

@@ -202,3 +202,41 @@ def test_of_two_configs_with_one_name_that_of_the_services_namespace_counts() ->
     for configs in ((near, far), (far, near)):
         assert only_service(objects(text, *configs))["engine"]["image"] == "ghcr.io/acme/vllm:v0.25.0"
     assert only_service(objects(text, far))["engine"]["image"] == "ghcr.io/acme/vllm:v0.24.0"
+
+
+def test_prefill_overwrites_nothing_that_all_roles_have() -> None:
+    """The length of requests is one for all roles: that of decode."""
+    roles = """
+  model: {uri: "hf://acme/chat"}
+  template: {containers: [{name: main, image: "acme/vllm:v1", args: ["--max-model-len=8192"]}]}
+  prefill: {template: {containers: [{name: main, image: "acme/vllm:v1", args: ["--max-model-len=4096"]}]}}
+"""
+    printed = objects(llm_service(roles))
+    assert stack(printed)["services"]["chat"]["model"]["maxModelLen"] == 8192
+    assert any("model.maxModelLen of prefill" in note.reason for note in printed.notes if note.fate == "cannot")
+    assert places(objects(llm_service(roles.replace("4096", "8192"))), "cannot") == set()
+
+
+def test_a_name_that_changes_is_noted() -> None:
+    """A name here is a label of DNS."""
+    text = llm_service('  model: {uri: "hf://acme/chat"}\n').replace("name: chat", "name: 9b.chat")
+    printed = objects(text)
+    assert list(stack(printed)["services"]) == ["m-9b-chat"]
+    assert "metadata.name" in places(printed, "differs")
+
+
+def test_an_action_that_nothing_fills_is_asked_about() -> None:
+    """Its text would be an argument of the engine."""
+    container = "{name: main, image: 'acme/vllm:v1', args: ['--seed={{ .Seed }}', '--revision={{ .Spec.Model.Name }}']}"
+    printed = objects(llm_service(f"  model: {{uri: 'hf://a/b'}}\n  template: {{containers: [{container}]}}\n"))
+    assert "spec.template.containers[0].args[0]" in places(printed, "ask")
+    assert "spec.template.containers[0].args[1]" not in places(printed, "ask")
+
+
+def test_a_token_that_may_be_absent_becomes_one_that_must_not() -> None:
+    """Secrets of a model have to exist."""
+    reference = "{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hub, key: HF_TOKEN, optional: true}}}"
+    container = f"{{name: main, image: 'acme/vllm:v1', env: [{reference}]}}"
+    for text, is_noted in ((container, True), (container.replace(", optional: true", ""), False)):
+        printed = objects(llm_service(f"  model: {{uri: 'hf://a/b'}}\n  template: {{containers: [{text}]}}\n"))
+        assert any("has to exist" in note.reason for note in printed.notes) is is_noted

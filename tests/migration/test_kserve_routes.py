@@ -78,6 +78,7 @@ def test_rules_of_the_users_own_become_matches() -> None:
         "matches": [{"path": "/chat", "headers": {"x-team": "a"}}],
     }
     assert places(printed, "cannot") == {
+        "",
         "spec.router.gateway.refs[1]",
         "spec.router.route.http.spec.rules[0].filters[2].cors",
         "spec.router.route.http.spec.rules[1].matches[0].method",
@@ -143,3 +144,21 @@ def test_a_configuration_that_cannot_be_read_is_not_carried(text: str) -> None:
 def test_settings_of_the_installation_that_are_nested_without_end_name_no_gateway() -> None:
     """They are no mistake of the program."""
     assert _with_map("inferenceservice-config", "ingress", "[" * 100_000)[0] == set()
+
+
+@pytest.mark.parametrize(
+    ("second", "is_lost"),
+    [
+        ("timeouts: {request: 60s}, filters: [{urlRewrite: {path: {replacePrefixMatch: /v1}}}]", False),
+        ("timeouts: {request: 99s}, filters: [{urlRewrite: {path: {replacePrefixMatch: /v1}}}]", True),
+        ("timeouts: {request: 60s}", True),
+    ],
+)
+def test_rules_that_do_other_things_than_the_first_one_are_noted(second: str, is_lost: bool) -> None:  # noqa: FBT001
+    """A route here has one set of timeouts and filters."""
+    first = "timeouts: {request: 60s}, filters: [{urlRewrite: {path: {replacePrefixMatch: /v1}}}]"
+    spec = f"""
+  model: {{uri: "hf://acme/chat"}}
+  router: {{gateway: {{refs: [{{name: a}}]}}, route: {{http: {{spec: {{rules: [{{{first}}}, {{{second}}}]}}}}}}}}
+"""
+    assert ("" in places(objects(llm_service(spec)), "cannot")) is is_lost

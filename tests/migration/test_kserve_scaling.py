@@ -39,3 +39,10 @@ def test_an_autoscaler_of_kserves_own_leaves_the_minimum() -> None:
     assert service["rollout"] == {"type": "RollingUpdate", "maxSurge": 1}
     assert "spec.scaling.wva" in places(printed, "cannot")
     assert "spec.rolloutStrategy.maxUnavailable" in places(printed, "cannot")
+
+
+def test_what_is_not_in_the_file_is_not_lost() -> None:
+    """The minimum becomes the number of replicas, and the file names no autoscaler."""
+    printed = objects(llm_service('  model: {uri: "hf://acme/chat"}\n  scaling: {minReplicas: 2, maxReplicas: 8}\n'))
+    assert places(printed, "cannot") == {"spec.scaling.maxReplicas"}
+    assert "spec.scaling.minReplicas" in places(printed, "differs")

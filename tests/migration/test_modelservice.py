@@ -145,3 +145,10 @@ def test_of_two_services_one_can_be_scraped_alone():
 def test_a_reader_has_a_table_for_each_kind():
     tables = {**modelservice.TABLES, **modelservice.COMPANIONS}
     assert {kind: fields.table(name).kind for kind, name in tables.items()} == {kind: kind for kind in tables}
+
+
+def test_prefill_inherits_no_layout_of_decode():
+    layout = "decode: {parallelism: {tensor: 1, data: 4, dataLocal: 4}}, prefill: {parallelism: {tensor: 2}}"
+    service = read(LEAST.replace("decode: {}", layout)).service
+    assert service["parallelism"] == {"tensor": 1, "data": 4, "dataLocal": 4}
+    assert service["prefill"]["parallelism"] == {"tensor": 2, "data": 1, "dataLocal": 1}

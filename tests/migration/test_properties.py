@@ -28,8 +28,12 @@ MAIN = {
     if name in ORIGINS or any(document.kind in conversion.kinds() for document in documents)
 }
 TOKEN = "hf_" + "aB3dE6gH9j" * 4
+SECRET = "hunter2-Correct"
+"""A credential of which only its name, or its place, says that it is one."""
 BROKEN = [
     *(None, True, -1, 2.5, 10**30, "", "…", "latest", TOKEN, f"--api-key={TOKEN}"),
+    *(["--api-key", SECRET], {"name": "HF_TOKEN", "value": SECRET}, {"password": SECRET}, {TOKEN: 1}),
+    *(["sh", "-c", f"cd /x; serve --api-key {SECRET}"], f"http://me:{SECRET}@host", f"--api-key={SECRET}"),
     *([], {}, [[]], [None], {"a": TOKEN}, "\x00\x1b[2J", "x" * 70_000),
 ]
 OPEN = frozenset({"labels", "annotations", "nodeSelector", "requests", "limits"})
@@ -186,5 +190,6 @@ def test_300_broken_files_end_without_a_traceback_and_without_a_credential():
             outcomes.add("lost")
             check_printed(result.text, number)
         assert TOKEN not in shown, number
+        assert SECRET not in shown, number
         assert "\x1b" not in shown, number
     assert outcomes == {"refused", "lost"}

@@ -107,3 +107,21 @@ def test_a_user_is_no_privilege() -> None:
     assert only_service(printed)["pod"] == {"runAsUser": 2000}
     printed = objects(_pod("securityContext: {runAsNonRoot: false}"))
     assert "spec.template.containers[0].securityContext.runAsNonRoot" in places(printed, "differs")
+
+
+def test_the_user_of_the_container_counts_and_not_that_of_the_pod() -> None:
+    """As in Kubernetes, in both directions."""
+    pod = objects(_pod("securityContext: {runAsUser: 1000}", "securityContext: {runAsUser: 0}, "))
+    assert only_service(pod)["pod"] == {"runAsUser": 1000}
+    pod = objects(_pod("securityContext: {runAsUser: 0}", "securityContext: {runAsUser: 1000}, "))
+    assert only_service(pod)["pod"]["privileges"]["root"] is True
+    assert "runAsUser" not in only_service(pod)["pod"]
+
+
+def test_a_container_that_is_left_out_says_why() -> None:
+    """Its fields have keys, but the container itself is not there."""
+    rest = "initContainers: [{name: wait, command: [sleep]}, {name: warm, image: busybox, command: [sleep]}], "
+    printed = objects(_pod("env: []", rest))
+    notes = {str(note.path): str(note) for note in printed.notes}
+    assert "a container needs an image" in notes["spec.template.initContainers[0]"]
+    assert "the container is left out" in notes["spec.template.initContainers[1].command"]

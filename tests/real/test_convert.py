@@ -33,6 +33,8 @@ REFERRING = llm_service(
     "  router: {scheduler: {config: {ref: {name: plugins}}}}\n"
     "  template: {containers: [{name: main, image: 'r/vllm:latest'}]}\n"
 ).replace("namespace: ml", f"namespace: {NAMESPACE}")
+REGISTRY = "AIMClusterModelSource"
+"""A kind without a namespace, of which several samples have an object with one name."""
 LABELS = {"app.kubernetes.io/part-of": "llminferenceservice", "app.kubernetes.io/name": "chat"}
 PLUGINS = (
     "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\nplugins: [{type: queue-scorer}]\n"
@@ -129,7 +131,8 @@ def stack(text):
 
 def notes(errors):
     """Return the notes without their order, which is that of the keys, and without the numbers of fields."""
-    return sorted(line for line in errors.splitlines() if not line.endswith("(--notes lists them)"))
+    lines = {line for line in errors.splitlines() if not line.endswith("(--notes lists them)")}
+    return {line for line in lines if not line.startswith(f"- {REGISTRY}/")}
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
@@ -156,7 +159,8 @@ def test_all_kinds_of_a_cluster_convert_through_a_pipe(world):
     ended = subprocess.run(command, input=text, text=True, capture_output=True, cwd=ROOT, check=False, timeout=300)
     assert ended.returncode == 1, ended.stderr
     assert "Traceback" not in ended.stderr
-    assert len(stack(ended.stdout)["services"]) >= len(OBJECTS)
+    # A cache of weights has to be in the namespace of the stack, and here each service has a namespace of its own.
+    assert len(stack(ended.stdout)["services"]) >= len(OBJECTS) - 1
     assert "managedFields" not in ended.stdout + ended.stderr
 
 

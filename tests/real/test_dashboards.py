@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from models.routing import Gateway
+from planning.ground import gateways
 from planning.observing import metrics
 from planning.observing.board_records import Board
 from planning.releases import engine_series, picker_series
@@ -69,6 +71,17 @@ def of_picker() -> Iterator[Metric]:
         yield metric.name, metric.kind, labels, metric.bounds
 
 
+def of_gateway() -> Iterator[Metric]:
+    """Yield the metrics of Istio about the requests to the pools of both variants."""
+    facts = gateways.facts(Gateway(name="one", provider="istio"))
+    assert facts is not None
+    assert facts.requests is not None
+    metric = facts.requests.requests
+    for variant in plan(STACK).services[0].variants:
+        matchers = facts.requests.of_pool("models", variant.names.pool, 8000)
+        yield metric.name, metric.kind, labelled(metric.labels) | matchers, metric.bounds
+
+
 def of_cluster() -> Iterator[Metric]:
     """Yield the metrics of kube-state-metrics, kubelets and devices about the pods of the service."""
     service = plan(STACK).services[0]
@@ -89,13 +102,14 @@ def targets(address: str) -> Iterator[Target]:
             yield Target(address, {**labels, "role": role, "pod": f"{variant}-{role}"}, f"/{variant}")
         yield Target(address, {**labels, "pod": f"{variant}-picker"}, "/picker")
     yield Target(address, {}, "/cluster")
+    yield Target(address, {"namespace": "gateways", "pod": "gateway"}, "/gateway")
 
 
 @pytest.fixture(scope="module")
 def server(tools, tmp_path_factory) -> Iterator[Prometheus]:
     """Return a Prometheus that scrapes played metrics, and evaluates the rules of the stack each second."""
     pages = {f"/{variant}": list(of_engine(version)) for variant, version in VERSIONS.items()}
-    pages |= {"/picker": list(of_picker()), "/cluster": list(of_cluster())}
+    pages |= {"/picker": list(of_picker()), "/cluster": list(of_cluster()), "/gateway": list(of_gateway())}
     rules = [{"name": name, "interval": "1s", "rules": rows} for name, rows in groups(STACK).items()]
     folder = tmp_path_factory.mktemp("prometheus") / "run"
     with expositions.serving(pages) as address:

@@ -11,6 +11,7 @@ from tests.support.cluster.deployments import volume
 from tests.support.cluster.plane import serve_moved_kinds
 from tests.support.cluster.remains import assert_gone
 from tests.support.cluster.server import read
+from tests.support.rows import mostly_proven
 from tests.support.stacks import rendered, shipped
 from tests.support.waits import eventually
 
@@ -184,7 +185,7 @@ def wide_plane(lws_plane):
     return lws_plane
 
 
-@pytest.mark.parametrize("name", TOPOLOGIES)
+@pytest.mark.parametrize("name", mostly_proven(TOPOLOGIES, {"single-role", "prefill-decode", "canary"}))
 def test_an_example_is_deployed_changed_and_destroyed(name, deploy, wide_plane):
     key = TOPOLOGIES[name]
     prepare(wide_plane, name)

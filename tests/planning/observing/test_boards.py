@@ -9,6 +9,8 @@ import pytest
 
 import planning
 from models.load import load
+from models.routing import Gateway
+from planning.ground import gateways
 from planning.ground.marks import StackName
 from planning.ground.metric_facts import ENDINGS, MetricFacts
 from planning.observing import burn_rates, metrics
@@ -29,6 +31,7 @@ FULL = {
     "canary": {"weight": 10, "replicas": 1},
     "endpointPicker": {"flowControl": {}, "replicas": 2},
 }
+GOOGLES = {"name": "inference", "namespace": "gateways", "provider": "gke"}
 ADAPTED = {"name": "org/m", "source": "hf://org/m", "lora": {"adapters": {"sql": {"source": "hf://org/sql"}}}}
 
 
@@ -53,6 +56,11 @@ def known(version: str, channel: str) -> dict[str, frozenset[str]]:
     table = metrics.table()
     for metric in (*table.server.values(), *table.target.values(), *table.cluster.values()):
         series |= {name: labels | MONITORS for name, labels in listed(metric)}
+    for provider in ("istio", "agentgateway"):
+        facts = gateways.facts(Gateway(name="one", provider=provider))
+        assert facts is not None
+        assert facts.requests is not None
+        series |= dict(listed(facts.requests.requests))
     for row in burn_rates.table().records:
         for window in burn_rates.table().windows:
             series[f"{metrics.RECORDED}:{row.name}:rate{window}"] = frozenset(MONITORS)
@@ -134,6 +142,46 @@ def test_roles_with_several_versions_have_queries_of_their_own():
 def test_a_panel_is_there_only_with_the_feature_that_it_shows(fields: dict[str, Any], title: str):
     assert title in panels(board(drawn(qwen=fields)))
     assert title not in panels(board(drawn(qwen={})))
+
+
+@pytest.mark.parametrize(
+    ("provider", "query", "legend"),
+    [
+        (
+            "istio",
+            (
+                'sum by (response_code) (rate(istio_requests_total{reporter="source",destination_service_name="POOL",'
+                'destination_service_namespace="models"}[$__rate_interval]))'
+            ),
+            "primary {{response_code}}",
+        ),
+        (
+            "agentgateway",
+            (
+                'sum by (status) (rate(agentgateway_requests_total{backend="NAME.models.inference.cluster.local:8000"}'
+                "[$__rate_interval]))"
+            ),
+            "primary {{status}}",
+        ),
+    ],
+)
+def test_answers_of_the_gateway_are_asked_by_the_names_of_its_implementation(provider: str, query: str, legend: str):
+    stack = drawn(qwen={})
+    stack["gateway"] = {**stack["gateway"], "provider": provider}
+    pool = plan(stack).services[0].primary.names.pool
+    (answers,) = panels(board(stack))["Answers of the gateway"].queries
+    expected = query.replace("POOL", gateways.pool_service(pool)).replace("NAME", pool)
+    assert (answers.expression, answers.legend) == (expected, legend)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"route": {"enabled": False}}, {"endpointPicker": {"enabled": False}}, {"route": {"gateway": GOOGLES}}],
+    ids=["no route", "no pool", "no series"],
+)
+def test_a_gateway_that_counts_nothing_for_a_pool_has_no_panel(fields: dict[str, Any]):
+    assert "Answers of the gateway" in panels(board(drawn(qwen={})))
+    assert "Answers of the gateway" not in panels(board(drawn(qwen=fields)))
 
 
 def test_objectives_are_drawn_where_they_are_counted():

@@ -13,6 +13,7 @@ FEATURES = {
     "canary",
     "claim",
     "engine",
+    "gateway",
     "picker",
     "pods",
     "prefill",

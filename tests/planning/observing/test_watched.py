@@ -24,13 +24,13 @@ def watched(stack: dict[str, Any]) -> Iterator[WatchedService]:
 @pytest.mark.parametrize(
     ("fields", "features"),
     [
-        ({}, {"engine", "picker", "requests"}),
-        ({"prefill": {"replicas": 2}}, {"engine", "picker", "requests", "prefill", "consumer", "nixl"}),
-        ({"kvCache": {"cpuOffload": "8Gi"}}, {"engine", "picker", "requests", "consumer", "offloading"}),
+        ({}, {"engine", "gateway", "picker", "requests"}),
+        ({"prefill": {"replicas": 2}}, {"engine", "gateway", "picker", "requests", "prefill", "consumer", "nixl"}),
+        ({"kvCache": {"cpuOffload": "8Gi"}}, {"engine", "gateway", "picker", "requests", "consumer", "offloading"}),
         ({"endpointPicker": {"enabled": False}}, {"engine", "requests"}),
-        ({"metrics": {"picker": False}}, {"engine", "requests"}),
-        ({"metrics": {"decode": False}, "slo": None}, {"picker"}),
-        ({"engine": SGLANG, "slo": None}, {"picker"}),
+        ({"metrics": {"picker": False}}, {"engine", "gateway", "requests"}),
+        ({"metrics": {"decode": False}, "slo": None}, {"gateway", "picker"}),
+        ({"engine": SGLANG, "slo": None}, {"gateway", "picker"}),
     ],
 )
 def test_features_follow_from_the_configuration(fields: dict[str, Any], features: set[str]):
@@ -41,7 +41,7 @@ def test_features_follow_from_the_configuration(fields: dict[str, Any], features
 def test_a_service_has_features_that_no_variant_has():
     (service,) = watched(drawn(qwen={"canary": {"weight": 10}}))
     assert service.own_features == {"availability", "canary", "pods", "rules", "scraped", "tpot", "ttft"}
-    assert service.features == {*service.own_features, "engine", "picker", "requests"}
+    assert service.features == {*service.own_features, "engine", "gateway", "picker", "requests"}
 
 
 @pytest.mark.parametrize("fields", [{"engine": SGLANG}, {"canary": {"weight": 10, "engine": SGLANG}}])
@@ -81,4 +81,4 @@ def test_pods_of_somebody_else_are_no_pods_of_a_service():
     stack = existing() | {"observability": {"metrics": {"type": "gmp"}, "dashboards": {}}}
     (service,) = watched(stack)
     assert service.own_features == {"scraped"}
-    assert service.features == {"picker", "scraped"}
+    assert service.features == {"gateway", "picker", "scraped"}

@@ -1,19 +1,18 @@
 """Answers that the HTTP server of an engine counts, by path and status."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
 from local.vllm import installation
-from planning.releases import indicators
+from planning.observing import metrics
 from tests.support.engine import scripts
 
 pytestmark = pytest.mark.engine
 
 SCRIPT = Path("tests/support/engine/server_script.py")
-ANSWERS = indicators.of_kind("vllm").responses
+ANSWERS = metrics.table().server["requests"]
 ROWS = [
     {"path": "/v1/completions", "status": 200, "routed": True},
     {"path": "/v1/chat/completions", "status": 503, "routed": True},
@@ -31,8 +30,8 @@ def test_the_server_counts_answers_with_the_labels_of_the_table(name):
     if not version.is_installed():
         pytest.skip(f"vLLM {version.name} is not installed; run python -m local engine {version.name}")
     counted = scripts.run(version, SCRIPT, [json.dumps(ROWS)])
-    assert {tuple(sorted(labels)) for labels in counted} == {tuple(ANSWERS.metric.labels)}
-    statuses = {labels[ANSWERS.path]: labels[ANSWERS.status] for labels in counted}
+    assert {tuple(sorted(labels)) for labels in counted} == {tuple(ANSWERS.labels)}
+    statuses = {labels["handler"]: labels["status"] for labels in counted}
     assert statuses == {
         "/v1/completions": "2xx",
         "/v1/chat/completions": "5xx",
@@ -41,6 +40,3 @@ def test_the_server_counts_answers_with_the_labels_of_the_table(name):
         "/v1/models": "2xx",
         "none": "4xx",
     }
-    assert {row["path"] for row in ROWS if row["routed"] and ANSWERS.counts(row["path"])} == statuses.keys() - {"none"}
-    failures = {path for path, status in statuses.items() if re.fullmatch(ANSWERS.failures, status)}
-    assert failures == {"/v1/chat/completions", "/v1/responses"}

@@ -13,7 +13,7 @@ from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 
-SEEDS = int(os.environ.get("STATUS_SEEDS", "12"))
+SEEDS = int(os.environ.get("STATUS_SEEDS", "8"))
 MOST = 3
 """Faults at once."""
 SECONDS = 60

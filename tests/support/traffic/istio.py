@@ -12,7 +12,6 @@ from local.cluster import ControlPlane
 from local.gateway import LocalGateway, addresses, objects
 from local.gateway.objects import GatewayListener
 from local.tools import Tool
-from tests.support.traffic import exposition
 from tests.support.traffic.pickers import Picker
 
 REFRESH = 0.2
@@ -92,11 +91,6 @@ class Istio:
             cluster["name"]: cluster["metadata"]["filter_metadata"]["istio"]["services"]
             for cluster in self._clusters_of(namespace)
         }
-
-    def bounds(self) -> set[float]:
-        """Return the finite bounds of the histograms that the proxy shows to Prometheus."""
-        text = (self._proxy.ask("/stats?format=prometheus&filter=upstream_rq_time") or b"").decode()
-        return set().union(*(metric.bounds for metric in exposition.metrics(text).values()))
 
     def _clusters(self, namespace: str) -> set[str]:
         """Return the names of the clusters of the proxy that lead to a namespace."""
