@@ -50,7 +50,7 @@ test-fast: setup ## Run what needs no binaries, but not the walks over every lea
 	@$(FAST) $(FAST_FIRST) & first=$$!; $(FAST) $(FAST_SECOND) & second=$$!; $(FAST) $(FAST_THIRD); third=$$?; \
 		wait $$first && wait $$second && exit $$third
 
-prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), restart services of 20 random stacks in turns (2), repair 200 broken stacks by what `status` blames (8), change every leaf of a stack, run every row of tests that `make test` runs in part, run 10,000 mutants, simulate 192,000 canaries, compile the SDK of Go, preview a violation of each policy, and run `make try`
+prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), restart services of 20 random stacks in turns (2), repair 200 broken stacks by what `status` blames (8), change every leaf of a stack, run every row of tests that `make test` runs in part, run 10,000 mutants, simulate 256,000 canaries, compile the SDK of Go, preview a violation of each policy, and run `make try`
 	@SCHEDULER_SEEDS=200 $(VENV)/python -m pytest tests/real/test_scheduler.py
 	@TURNS_SEEDS=20 $(VENV)/python -m pytest tests/real/test_turns.py
 	@STATUS_SEEDS=200 $(VENV)/python -m pytest tests/real/status/test_repairs.py

@@ -277,7 +277,7 @@ def _refusals(trial_result: Tried) -> list[Note]:
 def _counts(converted: Conversion, all_notes: Iterable[Note]) -> dict[Fate, int]:
     """Return the number of fields with each fate; questions and refusals about no field count, too."""
     counts = Counter[Fate](fate for document in converted.documents for fate in document.fates().values())
-    for note in all_notes:
-        if not note.path or note.file == _WRITTEN:
-            counts[note.fate] += 1
+    beside = [note for document in converted.documents for note in document.notes_beside_leaves() if note.path]
+    counts.update(note.fate for note in beside)
+    counts.update(note.fate for note in all_notes if not note.path or note.file == _WRITTEN)
     return dict(counts)

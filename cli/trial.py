@@ -180,6 +180,8 @@ def _reason(problem: Problem, path: Path) -> str:
     text = str(Problem(Path(), problem.what, problem.remedy))
     if path == problem.path or not problem.path:
         return text
+    if not problem.path.is_within(path):
+        return f"{problem.path} {text}"
     return f"{problem.path.below(path)} {text}"
 
 

@@ -206,12 +206,16 @@ class Original:
     def notes(self) -> list[Note]:
         """Return the notes about all leaves, without repetitions. A note about several leaves has their common path."""
         notes = [note for _, note in self._accounts()]
+        return list(dict.fromkeys([*notes, *self.notes_beside_leaves(), *self._remarks]))
+
+    def notes_beside_leaves(self) -> list[Note]:
+        """Return the notes about paths that are no leaves: absent fields, parts of texts, and keys that are removed."""
         removed = [
             Note(self.file, holder, "cannot", _KEY_IN_CLEAR)
             for holder in self._keys_in_clear
             if not self._is_dropped(holder)
         ]
-        return list(dict.fromkeys([*notes, *self._loose_notes(), *removed, *self._remarks]))
+        return [*self._loose_notes(), *removed]
 
     def _loose_notes(self) -> Iterator[Note]:
         """Yield the notes about paths that have no leaf: those about fields that are absent."""

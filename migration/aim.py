@@ -58,10 +58,6 @@ _ENTRIES = "another template serves"
 def read(documents: Sequence[Original], companions: Sequence[Original]) -> list[Converted]:
     """Return the service of each AIMService."""
     services = [_service(document, companions) for document in documents]
-    for converted in services:
-        if converted.stack.get("namespace") != services[0].stack.get("namespace"):
-            aim_weights.let_own(converted)
-    aim_weights.share(services)
     used = {id(document) for converted in services for document in converted.documents}
     for document in companions:
         if id(document) not in used and document.kind != _REGISTRY:

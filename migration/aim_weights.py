@@ -37,7 +37,6 @@ _ASKED = (
     "the image decides by itself which weights it serves, and by which name; write model.name and model.source, or "
     "name a file with its AIMServiceTemplate and the status of this after --with"
 )
-_ELSEWHERE = "a cache is in the namespace of the stack, so this service has a claim of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,34 +113,6 @@ def _set_dedicated(converted: Converted, weights: ModelWeights, claim: Mapping[s
     converted.set(weights.uri, "model", "source")
     converted.set(rest.pop("size", None), "model", "size")
     converted.set({"type": "dedicated", **rest, "mountPath": path}, "storage")
-
-
-def let_own(converted: Converted) -> None:
-    """Let a service have a claim of its own instead of a cache, because its namespace is not that of the stack."""
-    caches = converted.stack.pop("caches", {})
-    storage = converted.service.get("storage", {})
-    for cache in caches.values():
-        rest = dict(cache)
-        converted.set(rest.pop("source"), "model", "source")
-        converted.set(rest.pop("size", None), "model", "size")
-        converted.set({"type": "dedicated", **rest, "mountPath": storage["mountPath"]}, "storage")
-        converted.documents[0].remark("differs", _ELSEWHERE, converted.key_of("storage"))
-
-
-def share(services: Sequence[Converted]) -> None:
-    """Give caches with other settings other keys, so that services with the same settings share a cache."""
-    known = dict[str, object]()
-    for converted in services:
-        caches = converted.stack.get("caches", {})
-        for key in list(caches):
-            cache = caches.pop(key)
-            name = key
-            number = 2
-            while known.setdefault(name, cache) != cache:
-                name = f"{key}-{number}"
-                number += 1
-            caches[name] = cache
-            converted.service["storage"]["cache"] = name
 
 
 def ask(converted: Converted, resolved: ResolvedService, image: str | None) -> None:

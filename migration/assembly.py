@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from migration import caches
 from migration.accounts import HIDDEN
 from migration.converted import Converted
 from migration.notes import Note
@@ -34,8 +35,10 @@ def assemble(services: Sequence[Converted]) -> Assembled:
     """Return the configuration of some services.
 
     Keys of the stack are those of the first service that has them. What other services need instead becomes a key of
-    the service if there is one, and otherwise a note says that it is lost.
+    the service if there is one, and otherwise a note says that it is lost. Services lose caches that the stack cannot
+    have.
     """
+    caches.settle(services, _namespace(services))
     tree = dict[str, Any]()
     notes = list[Note]()
     for converted in services:
@@ -52,6 +55,11 @@ def assemble(services: Sequence[Converted]) -> Assembled:
     if written:
         tree["services"] = written
     return Assembled(cast("dict[str, Any]", _without_hidden(tree)), tuple(dict.fromkeys(notes)), tuple(written))
+
+
+def _namespace(services: Sequence[Converted]) -> object:
+    """Return the namespace of the stack: that of the first service that names one."""
+    return next((service.stack["namespace"] for service in services if "namespace" in service.stack), None)
 
 
 def _merge(tree: dict[str, Any], further: Mapping[str, Any], at: Path, notes: list[Note], converted: Converted) -> None:

@@ -97,10 +97,11 @@ def _objects(tree: object, name: str) -> Iterator[Mapping[str, Any]]:
 
 def _with_kind(item: object, holder: Mapping[str, Any]) -> object:
     """Return an item of a list with the kind that the list names, as lists of the API server have it."""
+    entries = mapping(item)
     kind = str(holder["kind"]).removesuffix("List")
-    if not isinstance(item, Mapping) or kind_of(item) or not kind:
+    if not entries or kind_of(entries) or not kind:
         return item
-    return {"apiVersion": holder["apiVersion"], "kind": kind, **mapping(cast("object", item))}
+    return {"apiVersion": holder["apiVersion"], "kind": kind, **entries}
 
 
 def _name(tree: Mapping[str, Any], number: int) -> str:

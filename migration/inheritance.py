@@ -7,7 +7,7 @@ from models.flags import parse
 
 _ENTRIES = frozenset({"claims", "containers", "env", "initContainers", "volumes"})
 """Mappings whose entries are removed as a whole."""
-_WHOLE = frozenset({"affinity", "encode", "prefill", "sidecar"})
+_WHOLE = frozenset({"affinity", "encode", "prefill", "privileges", "sidecar"})
 """Mappings that are removed as a whole."""
 _VARIABLES = "env"
 """Mapping whose entries are replaced as a whole."""

@@ -95,20 +95,23 @@ class _Writer:
         for other, blocks in self._blocks.items():
             if other.is_within(path) and other != path:
                 for block in blocks:
-                    yield from _block(block, indent)
+                    yield from _block(block, other, indent)
 
     def _block_lines(self, path: Path, indent: str) -> Iterator[str]:
         for block in self._blocks.get(path, ()):
-            yield from _block(block, indent)
+            yield from _block(block, path, indent)
 
 
-def _block(block: CommentedOut, indent: str) -> Iterator[str]:
+def _block(block: CommentedOut, at: Path, indent: str) -> Iterator[str]:
+    """Yield the lines of a refused value below the value at a path, with the keys between both."""
     if block.reason:
         yield from comment_lines(block.reason, indent)
     last = block.path[-1]
     value: object = [block.value]
     if isinstance(last, str):
         value = {last: block.value}
+    for part in reversed(block.path[len(at) : -1]):
+        value = {part: value} if isinstance(part, str) else [value]
     yield from (f"{indent}# {line[len(indent) :]}" for line in _plain_lines(value, indent))
 
 

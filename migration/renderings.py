@@ -44,7 +44,7 @@ class RenderedWorkload:
 def workloads(objects: Iterable[Mapping[str, Any]]) -> Iterator[RenderedWorkload]:
     """Yield the workloads among some objects. A workload that another one made is none."""
     for manifest in objects:
-        if manifest.get("kind") in _WORKLOADS and not _is_made_by_workload(manifest):
+        if str(manifest.get("kind")) in _WORKLOADS and not _is_made_by_workload(manifest):
             hidden, _ = without_credentials(manifest)
             yield _workload(hidden)
 
@@ -52,14 +52,14 @@ def workloads(objects: Iterable[Mapping[str, Any]]) -> Iterator[RenderedWorkload
 def other_kinds(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the kind of each object that has no pods."""
     for manifest in objects:
-        kind = manifest.get("kind")
+        kind = str(manifest.get("kind") or "document without a kind")
         if kind not in _WORKLOADS:
-            yield str(kind or "document without a kind")
+            yield kind
 
 
 def _is_made_by_workload(manifest: Mapping[str, Any]) -> bool:
     owners = sequence(at(manifest, "metadata", "ownerReferences"))
-    return any(at(owner, "kind") in _WORKLOADS for owner in owners)
+    return any(str(at(owner, "kind")) in _WORKLOADS for owner in owners)
 
 
 def _workload(manifest: Mapping[str, Any]) -> RenderedWorkload:

@@ -35,6 +35,8 @@ _OF_ALL_ROLES = frozenset({"model", "kvCache"})
 _ONE_VALUE = "decode states another value or none, and all roles have the same"
 _ENTRIES = frozenset({"claims", "containers", "env", "initContainers", "volumes"})
 """Mappings whose entries are removed as a whole."""
+_PRIVILEGES = "privileges"
+"""Mapping that goes as a whole, because it needs a reason."""
 _PORT = "port"
 """Key that is equal in all roles."""
 _ROOT = 0
@@ -114,7 +116,8 @@ def _remove_inherited_arguments(decode: Mapping[str, Any], prefill: dict[str, An
 def _remove_inherited(decode: Mapping[str, Any], prefill: dict[str, Any], name: str, shared: Sequence[str]) -> None:
     if name in shared or name == _PORT or name not in decode:
         return
-    if not isinstance(decode[name], dict) or name == "affinity" or "type" in decode[name]:
+    lacks_privileges = name == _PRIVILEGES and name not in prefill
+    if lacks_privileges or not isinstance(decode[name], dict) or name == "affinity" or "type" in decode[name]:
         prefill.setdefault(name, None)
         return
     inner = prefill.setdefault(name, {})

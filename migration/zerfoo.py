@@ -105,8 +105,9 @@ def _canary(document: Original, converted: Converted) -> None:
 
 
 def _health(document: Original, converted: Converted) -> None:
+    """Read how often probes ask. They ask for the paths that vLLM answers, and zerfoo's engine answers others."""
     at = _SPEC / "healthCheck"
-    converted.set(document.text(at / "path") or None, "health", "path")
+    document.text(at / "path", converted.key_of("health"))
     for name in ("interval", "timeout"):
         nanoseconds = document.number(at / name)
         if nanoseconds is not None:

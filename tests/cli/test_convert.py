@@ -261,3 +261,14 @@ def test_a_service_without_a_namespace_stays_out_of_the_namespace_of_another_one
         assert "names no namespace" not in err
     _, _, err = run(CHAT, nameless)
     assert "1.yaml: differs: it names no namespace, and gets default; name it after --namespace" in err
+
+
+def test_what_is_lost_of_a_part_of_a_field_counts(run):
+    engine = "{name: main, image: 'a/b:1', command: [sh, -c, vllm serve acme/code]}"
+    text = (
+        "apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nmetadata: {name: chat, namespace: ml}\n"
+        f"spec: {{model: {{uri: 'hf://acme/chat'}}, template: {{containers: [{engine}]}}}}\n"
+    )
+    code, _, err = run(text)
+    assert code == 1
+    assert err.splitlines()[-1].startswith("1 cannot be carried, ")

@@ -81,3 +81,8 @@ def test_a_flag_is_taken_out_with_its_values(arguments, rest, refused):
     result = trial_of(chat={**CHAT, "engine": {"args": arguments}})
     assert result.tree["services"]["chat"]["engine"]["args"] == rest
     assert [value.value for value in result.refused] == refused
+
+
+def test_the_reason_names_what_is_missing():
+    (*_, refused) = trial.run({"namespace": "Bad_NS", "services": {"chat": CHAT}}).refused
+    assert (refused.path, refused.reason.partition(";")[0]) == (Path("services"), "namespace is missing")

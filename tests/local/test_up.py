@@ -16,6 +16,7 @@ RENDERING = (
     "facts",
     "judging",
     "manifests",
+    "migration",
     "models",
     "package",
     "planning",

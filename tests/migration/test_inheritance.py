@@ -27,6 +27,7 @@ SECRET = {"secretKeyRef": {"name": "a", "key": "b"}}
         ({"rollout": RECREATE}, {"rollout": ROLLING}, {"rollout": ROLLING}),
         ({"pod": {"affinity": {"nodeAffinity": {}}}}, {}, {"pod": {"affinity": None}}),
         ({"prefill": {"replicas": 2}}, {}, {"prefill": None}),
+        ({"pod": {"privileges": {"reason": "r", "root": True}}}, {}, {"pod": {"privileges": None}}),
         (
             {"engine": {"env": {"A": SECRET}}},
             {"engine": {"env": {"B": "1"}}},

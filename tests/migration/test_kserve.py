@@ -55,7 +55,7 @@ def test_prefill_has_nothing_of_decode_alone() -> None:
     prefill = stack(printed)["services"]["chat"]["prefill"]
     assert prefill["engine"] == {"image": "ghcr.io/acme/vllm:v0.26.0", "args": None, "env": {"LEVEL": None}}
     assert prefill["parallelism"] == {"tensor": 1}
-    assert prefill["pod"]["privileges"]["capabilities"] is None
+    assert prefill["pod"]["privileges"] is None
     assert "kv-cache-0" not in prefill["pod"]["volumes"]
 
 

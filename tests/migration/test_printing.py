@@ -89,3 +89,9 @@ def test_a_long_comment_has_several_lines():
     lines = list(printing.comment_lines("word " * 60, "  "))
     assert len(lines) == 3
     assert all(line.startswith("  # word") and len(line) <= 116 for line in lines)
+
+
+def test_a_refused_value_has_the_keys_between_it_and_what_is_left():
+    refused = CommentedOut(Path("services", "code", "replicas"), 2, "is of no use")
+    text = printing.text({"namespace": "ml"}, [], [refused])
+    assert "    # is of no use\n    # services:\n    #   code:\n    #     replicas: 2\n" in text

@@ -46,6 +46,15 @@ def test_a_picker_is_no_engine() -> None:
     assert workload("Deployment", {"template": {"spec": {"containers": [serving]}}}).engine == serving
 
 
+def test_a_kind_that_is_no_text_is_that_of_no_workload() -> None:
+    """Renderings come from anywhere, and may be broken."""
+    broken = [{"kind": ["Deployment"]}, {"kind": {"a": 1}}]
+    assert list(renderings.workloads(broken)) == []
+    assert list(renderings.other_kinds(broken)) == ["['Deployment']", "{'a': 1}"]
+    owners = {"ownerReferences": [{"kind": ["Deployment"]}, "text", None]}
+    assert workload("Pod", {"containers": [CONTAINER, None, "text"]}, **owners).engine == CONTAINER
+
+
 def test_objects_without_pods_are_counted_by_kind() -> None:
     """A document without a kind is none that a cluster knows."""
     kinds = renderings.other_kinds([{"kind": "Service"}, {"kind": "Deployment"}, {}])

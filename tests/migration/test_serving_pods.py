@@ -39,6 +39,22 @@ def test_placement_volumes_and_further_containers_are_carried() -> None:
     assert service["drainTimeout"] == "90s"
 
 
+def test_prefill_has_none_of_the_privileges_of_decode() -> None:
+    """They go as a whole with their reason, which the configuration wants beside each privilege."""
+    printed = objects(SAMPLE)
+    assert only_service(printed)["prefill"]["pod"]["privileges"] is None
+    assert not [path for path in places(printed, "cannot") if "privileges" in path]
+    engine = "        - name: main\n"
+    security = "          securityContext: {runAsUser: 0}\n"
+    before, prefill = SAMPLE.split("  prefill:\n")
+    printed = objects(f"{before}  prefill:\n{prefill.replace(engine, engine + security)}")
+    assert only_service(printed)["prefill"]["pod"]["privileges"] == {
+        "reason": "taken over from LLMInferenceService chat",
+        "root": True,
+        "capabilities": None,
+    }
+
+
 def test_probes_are_carried_with_their_own_times() -> None:
     """A probe is answered within its interval, and the startup probe decides how long a start may take."""
     health = only_service(objects(SAMPLE))["health"]

@@ -49,7 +49,7 @@ def test_every_field_of_the_sample_has_its_place():
             "metrics": [{"type": "queue-size", "target": 5}],
         },
         "canary": {"model": {"source": "hf://acme/chat-8b"}, "weight": 0, "replicas": 2},
-        "health": {"path": "/healthz", "interval": "10s", "timeout": "2500ms"},
+        "health": {"interval": "10s", "timeout": "2500ms"},
     }
 
 
@@ -60,6 +60,20 @@ def test_the_sample_has_every_field_and_what_is_printed_plans():
     assert rows == {row.path for row in fields.table("zerfoo").rows}
     assert [str(note) for note in result.notes if note.fate == "cannot"] == []
     assert result.objects
+
+
+def test_probes_ask_for_paths_that_vllm_answers():
+    result = convert.convert(sample(), (), "zerfoo")
+    (note,) = [note for note in result.notes if str(note.path) == "spec.healthCheck.path"]
+    assert note.fate == "differs"
+    assert f"        # differs: {note.reason}\n        health:\n" in result.text
+    pods = [tree["spec"]["template"]["spec"] for tree in result.objects if tree["kind"] == "Deployment"]
+    engines = [container for pod in pods for container in pod["containers"] if container["name"] == "vllm"]
+    assert [paths(engine) for engine in engines] == [["/health", "/v1/models", "/v1/models"]] * 2
+
+
+def paths(engine):
+    return [engine[name]["httpGet"]["path"] for name in ("livenessProbe", "readinessProbe", "startupProbe")]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ RATES = {0.001: 0.01, 0.01: 0.01, 0.05: 0.02, 0.1: 0.02}
 """Margins by the primary's share of bad requests."""
 TRAFFIC = ((0.01, 500), (0.01, 5000), (0.1, 5), (0.1, 60), (0.1, 500), (0.5, 5), (0.5, 500), (0.5, 5000))
 """Shares of the canary, and requests of the service in a minute."""
-_RATES_OF_BURSTS = (0.001, 0.01)
 _CHUNK = 2_000_000
 """Blocks that are drawn at once."""
 _SHORTEST = 60
@@ -85,13 +84,7 @@ class Cell:
         return promise.power(self.gate, ALPHA, *tallies)
 
 
-CELLS = [
-    Cell(rate, *traffic, correlation)
-    for correlation in CORRELATIONS
-    for rate in RATES
-    for traffic in TRAFFIC
-    if not correlation or rate in _RATES_OF_BURSTS
-]
+CELLS = [Cell(rate, *traffic, correlation) for correlation in CORRELATIONS for rate in RATES for traffic in TRAFFIC]
 SHOWN = [
     cell
     for cell in CELLS
