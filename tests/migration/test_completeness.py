@@ -1,5 +1,6 @@
 """Tables, lists of leaves and documents against each other: every leaf has one row, and every row is hit."""
 
+import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -222,3 +223,12 @@ def test_the_tables_that_need_not_show_their_classes_are_included_ones() -> None
     """Each row that needs not show its class is that of a table that shows it."""
     for name in OTHER_OBJECTS:
         assert set(table(name).parts.values()) <= set(aim.COMPANIONS.values()) - set(OTHER_OBJECTS)
+
+
+def test_a_leaf_that_no_row_covers_is_not_understood() -> None:
+    """The control of the whole documents: a further field of one makes a note."""
+    (raws, *_) = whole_documents.conversions("modelservice")
+    tree = copy.deepcopy(dict(raws[0].tree))
+    tree["spec"]["engine"]["inventedField"] = 1
+    (document, *_) = conversion.convert([files.RawDocument("invented", tree)]).documents
+    assert [str(note.path) for note in document.notes() if note.reason in UNREAD] == ["spec.engine.inventedField"]
