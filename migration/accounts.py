@@ -176,9 +176,12 @@ class Original:
 
     def ask_about_actions(self) -> None:
         """Ask about values that are used, and have actions of Go's templates that nothing has filled."""
-        for leaf, note in list(self._accounts()):
+        for leaf in all_leaves(self._tree):
             value = self.peek(leaf)
-            if note.fate in {"carried", "differs"} and isinstance(value, str) and _ACTION in value:
+            if not isinstance(value, str) or _ACTION not in value:
+                continue
+            note = self._account(leaf)
+            if note.fate in {"carried", "differs"}:
                 self._noted.setdefault(leaf, Note(self.file, leaf, "ask", _UNFILLED, note.key))
 
     def take_presence(self, path: Path) -> None:

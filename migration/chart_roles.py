@@ -272,7 +272,7 @@ def _pod(chart: ChartRole, container: Path | None) -> None:
     serving_pods.read_claims(role, chart.at / "resourceClaims")
     serving_pods.read_security(role, chart.at / "podSecurityContext")
     if original.has(chart.at / "extraConfig"):
-        serving_pods.read(role, chart.at / "extraConfig", None)
+        serving_pods.read_settings(role, chart.at / "extraConfig")
     if container is not None and original.has(container / "extraConfig"):
         serving_pods.read_security(role, container / "extraConfig" / "securityContext")
         serving_pods.read_probes(role, container / "extraConfig")

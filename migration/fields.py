@@ -87,6 +87,8 @@ class _Inclusion(Spec):
     """Path in the other table, whose rows alone are taken; empty for all of its rows."""
     only: Items[str] = ()
     """First parts of the paths that are taken; empty for all."""
+    but: Items[str] = ()
+    """First parts of the paths that are not taken."""
 
     def rows(self) -> Iterator[FieldRow]:
         """Yield the rows with the paths and the keys that they have in the table with this part."""
@@ -95,7 +97,8 @@ class _Inclusion(Spec):
             if self.below:
                 rest = rest.removeprefix(f"{self.below}.")
             is_below = rest != row.path or not self.below
-            if is_below and (not self.only or row.parts[0] in self.only):
+            first = parts_of(rest)[0]
+            if is_below and first not in self.but and (not self.only or first in self.only):
                 key = f"{self.key}.{row.key}".removeprefix(".") if row.key else ""
                 yield row.model_copy(update={"path": f"{self.at}.{rest}", "key": key})
 

@@ -76,6 +76,9 @@ def _service(document: Original) -> Converted:
         separate(converted.service)
     else:
         document.drop(_PREFILL, "it has no pods")
+    roles = (_DECODE, _PREFILL) if has_prefill else (_DECODE,)
+    if all(document.has(at / "accelerator" / "type") for at in roles):
+        document.drop(Path("accelerator", "type"), "each role has a type of its own")
     _monitors(document, converted, has_prefill=has_prefill)
     _tracing(document, converted)
     if document.peek(Path("requester", "enable")) is not True:
@@ -88,7 +91,10 @@ def _service(document: Original) -> Converted:
 
 def _key(document: Original) -> str:
     """Return the key of the service: the name of its objects, or else the end of the model's name."""
-    full = document.text(Path("fullnameOverride")) or document.text(Path("nameOverride"))
+    full = document.text(Path("fullnameOverride"))
+    if full:
+        document.drop(Path("nameOverride"), "fullnameOverride is the name")
+    full = full or document.text(Path("nameOverride"))
     if full:
         return sanitize_dns1035_label(full)
     document.remark("differs", _RELEASE_NAME)
@@ -151,7 +157,7 @@ def _set_needs(role: Role, needs: Mapping[str, Any]) -> None:
 
 
 def _sidecar(document: Original, converted: Converted) -> None:
-    document.take(_PROXY / "enabled")
+    document.drop(_PROXY / "enabled")
     for name in ("image", "imagePullPolicy"):
         document.take(_PROXY / name)
     converted.set(document.number(_PROXY / "targetPort"), "sidecar", "enginePort")

@@ -286,8 +286,9 @@ def mounts(original: Original, path: Path) -> dict[str, str]:
         folder = original.text(item / "mountPath")
         if name and folder:
             paths[name] = folder
-        if original.has(item / "readOnly"):
-            original.drop(item / "readOnly", "the volume decides it")
+        original.drop(item / "readOnly", "the volume decides it")
+        if original.has(item / "subPath"):
+            original.note(item / "subPath", "cannot", "mounts name a volume and a path alone")
     return paths
 
 

@@ -150,9 +150,7 @@ def engine_place(role: Role, pod: Path, name: str) -> Path | None:
 
 def read(role: Role, pod: Path, engine: Path | None) -> None:
     """Read a pod's spec, but for image, program, variables and resources of the engine's container at `engine`."""
-    read_placement(role, pod)
-    read_identity(role, pod)
-    read_claims(role, pod / "resourceClaims")
+    read_settings(role, pod)
     _volumes(role, pod, engine)
     for place in role.original.items(pod / "containers"):
         if place != engine:
@@ -166,6 +164,13 @@ def read(role: Role, pod: Path, engine: Path | None) -> None:
     if engine is not None:
         read_security(role, engine / "securityContext")
         read_probes(role, engine)
+
+
+def read_settings(role: Role, pod: Path) -> None:
+    """Read a pod's spec, but for its volumes and its containers."""
+    read_placement(role, pod)
+    read_identity(role, pod)
+    read_claims(role, pod / "resourceClaims")
     seconds = role.original.number(pod / "terminationGracePeriodSeconds", role.converted.key_of("drainTimeout"))
     if seconds is not None and not role.keys:
         role.set(f"{seconds}s", "drainTimeout")

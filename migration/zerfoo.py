@@ -100,6 +100,8 @@ def _canary(document: Original, converted: Converted) -> None:
     if source is not None:
         converted.set({"model": {"source": source}, "weight": 0}, "canary")
         converted.set(document.number(_SPEC / "replicas"), "canary", "replicas")
+    elif "autoscaling" in converted.service:
+        document.drop(_SPEC / "replicas", "autoscaling sets the number")
 
 
 def _health(document: Original, converted: Converted) -> None:
