@@ -16,6 +16,11 @@ from planning.hardware import accelerators
 
 _ADDITIONAL = "VLLM_ADDITIONAL_ARGS"
 """Variable whose words KServe's configs add to the arguments."""
+_SERVERS = "VLLM_API_SERVER_COUNT"
+"""Variable of which the script for data parallelism in KServe's configs makes an argument (kserve at aaac4e29,
+config/llmisvcconfig/config-llm-worker-data-parallel.yaml)."""
+_NO_SERVERS = "only KServe's script for workers with data parallelism reads it, and here another program runs"
+_NO_NUMBER = "KServe's script makes an argument of it, which needs a number in the file"
 _ROCE = "KSERVE_INFER_ROCE"
 _CACHE = "HF_HUB_CACHE"
 _CACHE_FOLDER = "/models"
@@ -49,7 +54,7 @@ def read(role: Role, spec: Path, engine: Path | None) -> None:
         key = role.key_of("engine")
         role.set(pods.image(role.original, engine / "image", key), "engine", "image")
         role.set(role.original.text(engine / "imagePullPolicy"), "engine", "imagePullPolicy")
-        arguments = _program(role, engine)
+        arguments = _program(role, spec, engine)
     layout = _layout(role, spec / "parallelism", arguments)
     devices = _accelerator(role, engine, layout)
     if engine is not None:
@@ -58,7 +63,7 @@ def read(role: Role, spec: Path, engine: Path | None) -> None:
     _offloading(role, spec / "kvCacheOffloading")
 
 
-def _program(role: Role, engine: Path) -> ReadArguments:
+def _program(role: Role, spec: Path, engine: Path) -> ReadArguments:
     """Read command, arguments and variables of the engine. Returns the flags that are keys."""
     original = role.original
     variables = _variables(role, engine)
@@ -68,7 +73,9 @@ def _program(role: Role, engine: Path) -> ReadArguments:
     texts = flags.tokens(original, engine / "args")
     if not command or _is_shipped(text for _, text in command):
         original.drop(engine / "command", _SCRIPT)
-        return _set(role, flags.read_tokens(original, [*additional, *texts], model), variables)
+        servers = _servers(role, spec, engine, [text for _, text in command])
+        variables.pop(_SERVERS, None)
+        return _set(role, flags.read_tokens(original, [*servers, *additional, *texts], model), variables)
     tokens = tokens_of_program(command, texts, variables)
     if tokens is None:
         return _custom(role, engine, variables)
@@ -161,6 +168,29 @@ def _words(original: Original, engine: Path, name: str) -> list[tuple[Path, str]
             original.take(item / "value")
             return [(item / "value" / index, word) for index, word in enumerate(_split(value))]
     return []
+
+
+def _servers(role: Role, spec: Path, engine: Path, script: Sequence[str]) -> list[Token]:
+    """Return the argument for the number of HTTP servers that a script of KServe's configs makes of a variable.
+
+    Without a script in the files, KServe takes the one that fits workers and parallelism.
+    """
+    original = role.original
+    is_read = any(_SERVERS in text for text in script)
+    if not script and original.has(spec / "worker"):
+        is_read = any(original.peek(spec / "parallelism" / name) for name in ("data", "dataLocal"))
+    tokens = list[Token]()
+    for item in original.items(engine / "env"):
+        if original.peek(item / "name") != _SERVERS:
+            continue
+        value = original.peek(item / "value")
+        if not is_read:
+            original.note(item, "dropped", _NO_SERVERS)
+        elif isinstance(value, str) and _COUNT.fullmatch(value):
+            tokens = [(item / "value", f"--api-server-count={value}")]
+        else:
+            original.note(item, "cannot", _NO_NUMBER, role.key_of("engine"))
+    return tokens
 
 
 def _split(text: str) -> list[str]:

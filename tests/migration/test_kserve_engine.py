@@ -165,3 +165,44 @@ def test_a_flag_goes_with_its_credential(command: list[str], arguments: list[str
     assert [*engine.get("command", []), *engine.get("args", [])] == shown
     assert SECRET not in "\n".join([printed.text, *map(str, printed.notes)])
     assert places(printed, "cannot") != set()
+
+
+SERVERS = "env: [{name: VLLM_API_SERVER_COUNT, value: VALUE}], resources: {limits: {nvidia.com/gpu: 1}}"
+SCRIPT = 'command: [bash, -c, "eval \\"vllm serve /m --served-model-name a REST ${VLLM_ADDITIONAL_ARGS}\\""], '
+COUNT = "--api-server-count ${VLLM_API_SERVER_COUNT:-8}"
+
+
+def servers(value: str, parallelism: str, command: str = "") -> PrintedConfiguration:
+    """Convert a service with workers whose engine has the variable for the number of HTTP servers."""
+    container = f"{{name: main, {command}{SERVERS.replace('VALUE', value)}}}"
+    return objects(
+        llm_service(
+            f"  model: {{uri: 'hf://acme/chat'}}\n  parallelism: {{{parallelism}}}\n"
+            f"  template: {{containers: [{container}]}}\n  worker: {{containers: [{container}]}}\n"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "command"), [("data: 2, dataLocal: 1", ""), ("pipeline: 2", SCRIPT.replace("REST", COUNT))]
+)
+def test_the_number_of_servers_is_an_argument_as_in_the_script_of_kserve(parallelism: str, command: str) -> None:
+    """KServe takes the script for data parallelism, or a config states it."""
+    printed = servers("'3'", parallelism, command)
+    assert only_service(printed)["engine"] == {"args": ["--api-server-count=3"]}
+    assert places(printed, "cannot") == set()
+
+
+@pytest.mark.parametrize("command", ["", SCRIPT.replace("REST", "")])
+def test_the_number_of_servers_means_nothing_to_other_scripts(command: str) -> None:
+    """No other script reads the variable, and vLLM does not either."""
+    printed = servers("'3'", "pipeline: 2", command)
+    assert "engine" not in only_service(printed)
+    assert "spec.template.containers[0].env[0]" in places(printed, "dropped")
+
+
+def test_a_number_of_servers_that_is_none_is_lost_with_a_note() -> None:
+    """The engine would refuse it."""
+    printed = servers("many", "data: 2, dataLocal: 1")
+    assert "spec.template.containers[0].env[0]" in places(printed, "cannot")
+    assert "engine" not in only_service(printed)
