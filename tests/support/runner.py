@@ -15,8 +15,8 @@ from local import processes
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (
-    "Pulumi.yaml", "__main__.py", "cli", "components", "composition", "facts", "judging", "manifests", "models",
-    "package", "planning", "policy", "reader", "requirements.txt", "schemas", "local", "upstream",
+    "Pulumi.yaml", "__main__.py", "cli", "components", "composition", "facts", "judging", "manifests", "migration",
+    "models", "package", "planning", "policy", "reader", "requirements.txt", "schemas", "local", "upstream",
 )  # fmt: skip
 ENGINE = ("pulumi", "pulumi-language-python", "pulumi-language-python-exec", "pulumi-resource-kubernetes")
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
