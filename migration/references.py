@@ -77,6 +77,7 @@ class _PlaceRow(Spec):
     namespace: str | None = None
 
     def place(self, document: RawDocument, namespace: str, name: str) -> ObjectPlace:
+        """Return the place of an object of the kind, to which a document in a namespace refers by name."""
         api = self.api
         if "/" not in api:
             api = f"{document.tree['apiVersion']}/{api}"
@@ -222,6 +223,7 @@ class _ReadRule(NamedTuple):
 
     @property
     def manifest(self) -> dict[str, Any]:
+        """Return the rule as a Role has it."""
         group, _, kind = self.kind.rpartition("/")
         names: dict[str, Any] = {}
         if self.names:

@@ -6,25 +6,12 @@ import pytest
 
 from local import up
 from local.errors import LocalError
+from tests.support.runner import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-RENDERING = (
-    "cli",
-    "composition",
-    "facts",
-    "judging",
-    "manifests",
-    "migration",
-    "models",
-    "package",
-    "planning",
-    "policy",
-    "reader",
-    "Pulumi.yaml",
-    ".venv",
-)
+RENDERING = (*COMMANDS, "Pulumi.yaml", ".venv")
 """Files that a project has to have for its plan to be printed."""
 
 

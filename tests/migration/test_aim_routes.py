@@ -2,21 +2,14 @@
 
 import pytest
 
-from tests.support.migration import aim_object, aim_service, objects, only_service, places, stack
+from tests.support.migration import AIM_MODEL, aim_object, aim_service, objects, only_service, places, stack
 
-MODEL = """
-model:
-  custom:
-    baseImage: registry.example/aim/base:1
-    modelSources: [{modelId: acme/chat, sourceUri: "hf://acme/chat"}]
-    hardware: {gpu: {requests: 1, model: MI300X}}
-"""
 GATEWAY = "gatewayRef: {name: edge, namespace: gateways}"
 
 
 def routed(text: str, *configs: str):
     """Convert an AIMService with routing, beside runtime configs."""
-    return objects(aim_service(f"{MODEL}routing: {{{text}}}\n", "{team: Search-1}"), *configs)
+    return objects(aim_service(f"{AIM_MODEL}routing: {{{text}}}\n", "{team: Search-1}"), *configs)
 
 
 def config(text: str, kind: str = "AIMRuntimeConfig") -> str:

@@ -4,21 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.migration import aim_service, objects, only_service, places
+from tests.support.migration import AIM_MODEL, aim_service, objects, only_service, places
 
-MODEL = """
-model:
-  custom:
-    baseImage: registry.example/aim/base:1
-    modelSources: [{modelId: acme/chat, sourceUri: "hf://acme/chat"}]
-    hardware: {gpu: {requests: 1, model: MI300X}}
-"""
 RUNNING = 'query: "vllm:num_requests_running"'
 
 
 def scaled(text: str):
     """Convert an AIMService with lines about replicas."""
-    return objects(aim_service(f"{MODEL}{text}\n"))
+    return objects(aim_service(f"{AIM_MODEL}{text}\n"))
 
 
 def metric(text: str, target: str = 'type: Value, value: "2"'):

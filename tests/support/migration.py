@@ -12,6 +12,15 @@ from cli.convert import PrintedConfiguration, convert
 from migration import modelservice_chart
 from migration.files import documents
 
+AIM_MODEL = """
+model:
+  custom:
+    baseImage: registry.example/aim/base:1
+    modelSources: [{modelId: acme/chat, sourceUri: "hf://acme/chat"}]
+    hardware: {gpu: {requests: 1, model: MI300X}}
+"""
+"""Lines of the spec of an AIMService."""
+
 
 def llm_service(spec: str, annotations: str = "{}") -> str:
     """Return an LLMInferenceService with the name `chat` and lines of a spec."""

@@ -14,10 +14,12 @@ from typing import Any
 from local import processes
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = (
-    "Pulumi.yaml", "__main__.py", "cli", "components", "composition", "facts", "judging", "manifests", "migration",
-    "models", "package", "planning", "policy", "reader", "requirements.txt", "schemas", "local", "upstream",
+COMMANDS = (
+    "cli", "composition", "facts", "judging", "manifests", "migration", "models", "package", "planning", "policy",
+    "reader",
 )  # fmt: skip
+"""Folders without which no command of `python -m cli` starts."""
+PROGRAM = (*COMMANDS, "Pulumi.yaml", "__main__.py", "components", "requirements.txt", "schemas", "local", "upstream")
 ENGINE = ("pulumi", "pulumi-language-python", "pulumi-language-python-exec", "pulumi-resource-kubernetes")
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _PYTHON = f"""#!/bin/sh
